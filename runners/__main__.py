@@ -1,0 +1,5 @@
+"""``python -m runners``: the command line."""
+
+from runners.commands import main
+
+main()

@@ -1,0 +1,1 @@
+"""From raw records to estimates: reads the ledger and what the generators parsed, and starts nothing."""

@@ -1,0 +1,124 @@
+"""From raw trial records to tidy tables: one row is one window, one histogram bin, or one role's use of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from runners.analyse import histograms
+from runners.analyse.checks import trial_checks
+from runners.analyse.usage import window_usage
+from runners.generators.registry import GENERATORS
+from runners.records import Histogram, Load, LoadResult
+
+_KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What ``data/processed`` holds of a run.
+
+    Attributes
+    ----------
+    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps, requests_count, errors, void
+    latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
+    usage : a row per window and role (server, generator): CPU, memory, threads, context switches
+    checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
+    failures : a row per trial that failed: block, system, workload, stage, message
+    """
+
+    trials: pd.DataFrame
+    latency: pd.DataFrame
+    usage: pd.DataFrame
+    checks: pd.DataFrame
+    failures: pd.DataFrame
+
+
+def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
+    """The tables of all trial records of a run."""
+    trials: list[dict[str, Any]] = []
+    usage: list[dict[str, Any]] = []
+    checks: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = []
+    bins: list[pd.DataFrame] = []
+    for record in records:
+        keys = {name: record[name] for name in _KEYS}
+        if record["failure"]:
+            failures.append({**keys, **record["failure"]})
+            continue
+        results = list(load_results(record))
+        windows = [(raw, result) for raw, result in results if raw["kind"] == "window"]
+        found = trial_checks(record, windows)
+        void = any(check.void and not check.ok for check in found)
+        checks += [{**keys, **check.as_dict()} for check in found]
+        for number, (raw, result) in enumerate(results):
+            trials.append({**keys, "window": number, "void": void, **_trial_row(record, raw, result)})
+            usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
+        if not void:
+            bins.append(_bins(keys, histograms.merge(result.service_time for _, result in windows)))
+    return Tables(
+        pd.DataFrame(trials, columns=None if trials else [*_KEYS, "window", "void", "warmup", "throughput_rps"]),
+        pd.concat(bins, ignore_index=True)
+        if bins
+        else pd.DataFrame(columns=["block", "system", "workload", "value_us", "count"]),
+        pd.DataFrame(usage),
+        pd.DataFrame(checks, columns=[*_KEYS, "name", "ok", "detail", "advice", "void"]),
+        pd.DataFrame(failures, columns=[*_KEYS, "stage", "message"]),
+    )
+
+
+def load_results(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], LoadResult]]:
+    """Each raw window of a record with what its load generator's parser makes of it.
+
+    Raises
+    ------
+    GeneratorError
+        When the parser refuses what the generator printed.
+    """
+    generator = GENERATORS[record["generator"]]
+    for raw in record["windows"]:
+        yield raw, generator.parse(raw["stdout"], Load(**raw["load"]))
+
+
+def throughputs(record: dict[str, Any]) -> list[float]:
+    """Requests per second of each window of a record, without its warm-up."""
+    return [result.throughput_rps for raw, result in load_results(record) if raw["kind"] == "window"]
+
+
+def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) -> dict[str, Any]:
+    errors = result.errors
+    return {
+        "warmup": raw["kind"] == "warmup",
+        "started_at": raw["started_at"],
+        "operations_count": np.nan if record["operations"] is None else record["operations"],
+        "body_bytes": record["body_bytes"],
+        "throughput_rps": result.throughput_rps,
+        "goodput_rps": result.goodput_rps,
+        "requests_count": result.requests_count,
+        "duration_s": result.duration_s,
+        "read_bytes": result.read_bytes,
+        "connections_count": result.connections_count,
+        "errors_connect_count": errors.connect_count,
+        "errors_read_count": errors.read_count,
+        "errors_write_count": errors.write_count,
+        "errors_timeout_count": errors.timeout_count,
+        "errors_status_count": errors.status_count,
+        "startup_s": record["startup_s"],
+        "block_s": record["block_s"],
+        "generator_warnings": "; ".join(result.warnings),
+    }
+
+
+def _bins(keys: dict[str, Any], histogram: Histogram) -> pd.DataFrame:
+    named = {name: keys[name] for name in ("block", "system", "workload")}
+    return pd.DataFrame(
+        {
+            **named,
+            "value_us": np.array(histogram.values_us, dtype=np.int64),
+            "count": np.array(histogram.counts, dtype=np.int64),
+        }
+    )

@@ -1,0 +1,57 @@
+"""What a window cost: CPU, memory, threads and context switches, by role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runners.machine.topology import parse_cpu_list
+
+ROLES = ("server", "generator")
+
+
+def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: int) -> list[dict[str, Any]]:
+    """A row per role for one window; none for a warm-up, which is not sampled.
+
+    Fractions are of the time between the first and the last sample, over the role's CPUs. ``cpu_s`` of the server is
+    over the whole window and precise; its split in user and system time has the kernel's tick of 10 ms.
+    """
+    samples = raw["samples"]
+    if len(samples) < 2:
+        return []
+    first, last = samples[0], samples[-1]
+    elapsed_s = last["at_s"] - first["at_s"]
+    rows = []
+    for role in ROLES:
+        start, end = first[role], last[role]
+        cpus = parse_cpu_list(record["cpus"][role])
+        busy, steal = _fractions(first["cpus"], last["cpus"], cpus)
+        own_s = end["cpu_s"] - start["cpu_s"]
+        ticks = end["user_s"] - start["user_s"], end["system_s"] - start["system_s"]
+        row = {
+            "role": role,
+            "busy_fraction": busy,
+            "steal_fraction": steal,
+            "other_fraction": max(0.0, busy - steal - own_s / (elapsed_s * len(cpus))),
+            "cpu_s": raw["server_cpu_s"] if role == "server" else own_s,
+            "user_fraction": ticks[0] / sum(ticks) if sum(ticks) else float("nan"),
+            "rss_peak_bytes": max(sample[role]["rss_peak_bytes"] for sample in samples),
+            "threads_count": max(sample[role]["threads_count"] for sample in samples),
+            "context_switches_rps": (end["context_switches_count"] - start["context_switches_count"]) / elapsed_s,
+            "strays_count": sum(len(sample[role]["strays"]) for sample in samples),
+        }
+        row["cpu_per_request_s"] = (
+            row["cpu_s"] / requests_count if role == "server" and requests_count else float("nan")
+        )
+        rows.append(row)
+    return rows
+
+
+def _fractions(before: dict[str, Any], after: dict[str, Any], cpus: tuple[int, ...]) -> tuple[float, float]:
+    """Shares of the CPUs' time that were not idle, and that were stolen by the hypervisor."""
+    total = idle = stolen = 0.0
+    for cpu in map(str, cpus):
+        spent = {kind: after[cpu][kind] - before[cpu][kind] for kind in before[cpu]}
+        total += sum(spent.values())
+        idle += spent["idle_s"] + spent["iowait_s"]
+        stolen += spent["steal_s"]
+    return (1 - idle / total, stolen / total) if total else (float("nan"), float("nan"))

@@ -1,0 +1,247 @@
+"""The command line: ``./wrkbook --help``."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+from tqdm import tqdm
+
+from runners import __version__
+from runners.environment import write_lock
+from runners.errors import WrkbookError
+from runners.execute import experiments, find_experiment
+from runners.folders import NOTEBOOKS
+from runners.ledger import runs
+from runners.machine.pinning import plan_pinning
+from runners.machine.topology import read_cores
+from runners.measure.verify import build_all, full_image, verify_server
+from runners.parameters import PROFILES, Parameters
+from runners.systems.build import Artifact, artifact
+from runners.systems.catalogue import Catalogue, Server
+from runners.systems.process import ServerProcess
+from runners.systems.sockets import FIRST_PORT
+
+app = typer.Typer(
+    help="Measure web servers on equal work: each experiment is one Jupyter notebook.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="[SYSTEM]…", help="Folders of servers/; without one: all.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def main() -> None:
+    """Run the command line; exit status 0 only on success, 130 after an interrupt."""
+    try:
+        sys.exit(app(args=_joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True))
+    except WrkbookError as error:
+        print(f"wrkbook: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("\nwrkbook: interrupted; every process of the run has been ended", file=sys.stderr)
+        sys.exit(130)
+
+
+@app.command()
+def run(
+    notebooks: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NOTEBOOK]…", help="For example 02-json-decode, or 02; without one: 01, 02 and 03."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run every notebook.")] = False,
+    profile: Annotated[str, typer.Option(help=f"How much is measured: {', '.join(PROFILES)}.")] = "standard",
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-p", "--parameter", metavar="NAME VALUE", help="Change a parameter of the notebook; may be repeated."
+        ),
+    ] = None,
+    run_id: Annotated[str, typer.Option(help="Name of the run; one that was interrupted goes on under its name.")] = "",
+    budget: Annotated[
+        float,
+        typer.Option(min=0, help="Minutes of measuring in all; 0: 15, and what the profile needs for the others."),
+    ] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Execute notebooks: measure, draw, conclude, and write the HTML reports."""
+    from runners import running  # its imports take seconds
+
+    chosen = experiments() if every else [find_experiment(name) for name in notebooks or ("01", "02", "03")]
+    values = {"profile": profile} | _parameter_values(parameter or [])
+    if run_id:
+        values["run_id"] = run_id
+    reports = running.run(chosen, values, budget)
+    if as_json:
+        print(json.dumps([report.as_dict() for report in reports], indent=1))
+    if failed := [line for report in reports for line in report.failed]:
+        raise WrkbookError(f"no number for: {'; '.join(failed)}", "the reports say more; then: ./wrkbook verify")
+
+
+@app.command()
+def report(
+    run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]…", help="Without one: all runs.")] = None,
+) -> None:
+    """Make tables, charts and HTML again from stored raw data; nothing is measured."""
+    from runners import running
+
+    found = [known for name in experiments() for known in runs(name) if not run_ids or known.run_id in run_ids]
+    if missing := set(run_ids or []) - {known.run_id for known in found}:
+        raise WrkbookError(f"there is no run {', '.join(sorted(missing))}", "./wrkbook list shows the runs")
+    for known in found:
+        running.rebuild(known)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def test(context: typer.Context) -> None:
+    """Run everything that CI checks; further arguments go to pytest (for example: -k parser)."""
+    from runners.quality import run_checks
+
+    raise typer.Exit(run_checks(context.args))
+
+
+@app.command()
+def lab() -> None:
+    """Open JupyterLab on the notebooks."""
+    os.execvp(
+        sys.executable,
+        [sys.executable, "-m", "jupyter", "lab", f"--notebook-dir={NOTEBOOKS}", "--ServerApp.ip=127.0.0.1"],
+    )
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """Show experiments, systems, workloads, and the state of each."""
+    catalogue = Catalogue()
+    image = full_image(catalogue)
+    systems: list[dict[str, Any]] = [
+        {
+            "system": name,
+            "title": server.title,
+            "language": server.language,
+            "role": server.role,
+            "serves": [
+                f"{service.workload} ({service.codec})" if service.codec else service.workload
+                for service in server.serves
+            ],
+            "built": image.ready and artifact(server, image).ready,
+        }
+        for name, server in catalogue.servers.items()
+    ]
+    notebooks = [{"experiment": name, "runs": [known.run_id for known in runs(name)]} for name in experiments()]
+    if as_json:
+        print(json.dumps({"experiments": notebooks, "systems": systems}, indent=1))
+        return
+    print(f"wrkbook {__version__}\n\nExperiments")
+    for entry in notebooks:
+        print(
+            f"  {entry['experiment']:22} {len(entry['runs'])} runs"
+            + (f", the last: {entry['runs'][-1]}" if entry["runs"] else "")
+        )
+    print("\nSystems")
+    for system in systems:
+        state = "built" if system["built"] else "not built"
+        print(
+            f"  {system['system']:10} {system['title']} ({system['language']}), {state}: {', '.join(dict.fromkeys(system['serves']))}"
+        )
+
+
+@app.command()
+def verify(systems: Names = None, as_json: AsJson = False) -> None:
+    """Check that servers keep the contract; no load."""
+    cpus = list(plan_pinning(read_cores()).server)
+    outcome: dict[str, Any] = {}
+    for built in tqdm(_built(systems), desc="Verifying", unit="server", leave=False, disable=as_json):
+        findings = verify_server(built, cpus)
+        outcome[built.server.name] = [vars(finding) for finding in findings]
+        if not as_json:
+            print(f"{built.server.name}: " + ("keeps the contract" if not findings else f"{len(findings)} differences"))
+            for finding in findings:
+                print(f"  {finding}")
+    if as_json:
+        print(json.dumps(outcome, indent=1))
+    if any(outcome.values()):
+        raise typer.Exit(1)
+
+
+@app.command()
+def serve(
+    system: Annotated[str, typer.Argument(help="A folder of servers/.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = FIRST_PORT,
+    threads: Annotated[int, typer.Option(min=0, help="CPUs to run on; 0: as planned for measuring.")] = 0,
+) -> None:
+    """Run one system in the foreground, to try it with any client; Ctrl-C ends it."""
+    (built,) = _built([system])
+    plan = plan_pinning(read_cores())
+    cpus = sorted(os.sched_getaffinity(0))[:threads] if threads else list(plan.server)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with ServerProcess(built, port, cpus) as process:
+            print(f"{built.server.title} on {process.url} with {len(cpus)} thread(s); Ctrl-C ends it", flush=True)
+            for service in built.server.serves:
+                print(
+                    f"  {service.workload:11} {service.path}" + (f"  ({service.codec})" if service.codec else ""),
+                    flush=True,
+                )
+            while process.alive:
+                time.sleep(0.2)
+            raise WrkbookError(f"{system} ended with exit status {process.exit_status}: {process.output()[-500:]}")
+    except KeyboardInterrupt:
+        print("\nended", flush=True)
+
+
+@app.command(hidden=True)
+def lock() -> None:
+    """Write requirements.lock from environment.yml."""
+    write_lock()
+
+
+def _built(names: list[str] | None) -> list[Artifact]:
+    catalogue = Catalogue()
+    chosen: list[Server] = [catalogue.server(Path(name).name) for name in names or catalogue.servers]
+    return list(build_all(catalogue, chosen).values())
+
+
+def _joined_parameters(words: list[str]) -> list[str]:
+    """``-p NAME VALUE`` as the one word ``NAME=VALUE`` that typer can repeat."""
+    joined, rest = [], iter(words)
+    for word in rest:
+        joined.append(word)
+        if word in ("-p", "--parameter"):
+            name = next(rest, None)
+            if name is not None:
+                value = None if "=" in name else next(rest, None)
+                joined.append(name if value is None else f"{name}={value}")
+    return joined
+
+
+def _parameter_values(pairs: list[str]) -> dict[str, Any]:
+    """Typed values from ``NAME=VALUE``: YAML for all but texts; a list may also be given as ``a,b``."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise WrkbookError(f"parameter {name} has no value", "write it as: -p NAME VALUE")
+        annotation = Parameters.model_fields[name].annotation if name in Parameters.model_fields else None
+        if annotation is str:
+            values[name] = text
+        elif annotation in (list[str], list[int]) and not text.startswith("["):
+            values[name] = [
+                part.strip() if annotation == list[str] else yaml.safe_load(part) for part in text.split(",")
+            ]
+        else:
+            try:
+                values[name] = yaml.safe_load(text)
+            except yaml.YAMLError as error:
+                raise WrkbookError(f"parameter {name}: {text!r} cannot be read") from error
+    return values

@@ -1,0 +1,1 @@
+"""The contract of the servers, for programs: request bodies, the reference decoder, golden vectors, and the checker."""

@@ -1,0 +1,152 @@
+"""What single requests do not show: delays, chunked and fragmented bodies, media types, and requests side by side."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from runners.contract.accepted import SAMPLE
+from runners.contract.bodies import request_body
+from runners.contract.examination import answer_difference, filled, request_of
+from runners.contract.exchange import Connection, NoAnswerError
+from runners.contract.findings import GETTING, Finding, Service, finding
+from runners.contract.messages import Answer, Message
+from runners.contract.oracle import BODY_LIMIT_BYTES
+from runners.contract.vectors import AS_SENT, Vector, for_batch
+
+# A server that blocks a thread for each delayed request is seen if it has fewer threads than this.
+_SIDE_BY_SIDE = 40
+_SIDE_BY_SIDE_S = 0.15
+_DRAWS = 12
+_DRAWN_FROM_S = 0.1
+# What the path of a random delay has instead of "/delay/".
+_RANDOM = "/rand_delay/"
+# How much later than asked an answer may come on a busy machine.
+_PATIENCE_S = 1.0
+# Timers count in whole ticks of their clock; an answer must not be earlier by more than this.
+_TICK_S = 0.0005
+
+_FORM = "application/x-www-form-urlencoded"
+_MEDIA_TYPES = ("application/json", "text/plain; charset=latin-1", _FORM, "multipart/form-data; boundary=x")
+
+
+def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
+    """Try everything that takes more than one plain request.
+
+    Parameters
+    ----------
+    base_url
+        `http://127.0.0.1:PORT`.
+    services
+        What the server says that it serves.
+    """
+    findings: list[Finding] = []
+    for service in services:
+        if service.workload not in GETTING:
+            findings += _transfers(base_url, service)
+    pings = [service for service in services if service.workload == "ping"]
+    for service in services:
+        if service.workload == "ping-delay" and _RANDOM not in service.path:
+            findings += _delays(base_url, service, pings)
+    return findings
+
+
+def _transfers(base_url: str, service: Service) -> Iterator[Finding]:
+    sample, long, beyond = _vector(SAMPLE.encode()), _vector(request_body(50)), Vector("", (), {}, {"status": 413})
+    short, compressible = request_of(sample, service), request_of(long, service)
+    great = b" " * (BODY_LIMIT_BYTES + 1)
+    trials = [
+        ("a chunked body is read", sample, replace(short, chunked=True)),
+        ("a chunked body beyond 4 MiB is refused", beyond, replace(short, body=great, chunked=True)),
+        ("a body in fragments is read", sample, replace(short, pause_s=0.002)),
+        ("an answer is not compressed", long, replace(compressible, headers={"Accept-Encoding": "gzip, br, zstd"})),
+    ]
+    for media_type in _MEDIA_TYPES:
+        called = replace(short, headers={"Content-Type": media_type})
+        trials.append((f"a body is read that is called {media_type}", sample, called))
+    with Connection(base_url) as connection:
+        for name, vector, message in trials:
+            answer: Answer | None = None
+            try:
+                answer = connection.exchange(message)
+                difference = answer_difference(answer, vector, service.workload)
+            except NoAnswerError as error:
+                difference = str(error)
+            if difference:
+                yield finding(name, service, message, str(dict(vector.expect)), difference, answer)
+
+
+def _vector(body: bytes) -> Vector:
+    """Return a good vector for everything that takes a body."""
+    vector = for_batch("", body, 200)
+    return Vector("", (), vector.request, {**vector.expect, "echo": AS_SENT, "json": {"bytes": len(body)}})
+
+
+def _delays(base_url: str, service: Service, pings: Sequence[Service]) -> Iterator[Finding]:
+    fixed = Message("GET", filled(service.path, {"ms": f"{_SIDE_BY_SIDE_S * 1000:.0f}"}))
+    drawn = Message("GET", filled(service.path.replace("/delay/", _RANDOM), {"ms": f"{_DRAWN_FROM_S * 1000:.0f}"}))
+    name = f"{_SIDE_BY_SIDE} delays do not wait for one another"
+    try:
+        # A machine that stands still for a moment is not the fault of the server: the finding must come twice.
+        for _ in range(2):
+            delays, ping_s = _side_by_side(base_url, fixed, _SIDE_BY_SIDE, pings)
+            difference = _fixed_difference(delays, ping_s)
+            if difference is None:
+                break
+        if difference:
+            yield finding(name, service, fixed, f"{_SIDE_BY_SIDE_S * 1000:.0f} ms each", difference)
+        delays, _ = _side_by_side(base_url, drawn, _DRAWS, [])
+        if difference := _drawn_difference(delays):
+            name = f"{_DRAWS} random delays are drawn from all that is allowed"
+            yield finding(name, service, drawn, f"0 to {_DRAWN_FROM_S * 1000:.0f} ms", difference)
+    except NoAnswerError as error:
+        yield finding(name, service, fixed, "an answer to each", str(error))
+
+
+def _side_by_side(base_url: str, message: Message, count: int, pings: Sequence[Service]) -> tuple[list[Answer], float]:
+    """Send so many requests at once; return their answers, and how long a ping took that was sent behind them."""
+    with ExitStack() as stack:
+        connections: Sequence[Connection] = [stack.enter_context(Connection(base_url)) for _ in range(count)]
+        for connection in connections:
+            connection.send(message)
+        ping_s = 0.0
+        for ping in pings[:1]:
+            ping_s = stack.enter_context(Connection(base_url)).exchange(Message("GET", ping.path)).elapsed_s
+        answers: list[Answer] = []
+        waiting = connections
+        # Each is received when it is there: one read behind a later one would seem as late as that.
+        while waiting:
+            ready = select.select(waiting, [], [], _PATIENCE_S)[0] or waiting[:1]
+            answers += [connection.receive() for connection in ready]
+            waiting = [connection for connection in waiting if connection not in ready]
+        return answers, ping_s
+
+
+def _fixed_difference(answers: Iterable[Answer], ping_s: float) -> str | None:
+    for answer in answers:
+        if answer.status != 200 or answer.body != b"Hello, World!":
+            return f"status {answer.status}, body {answer.body[:40]!r}"
+        if answer.elapsed_s < _SIDE_BY_SIDE_S - _TICK_S:
+            return f"answered after {answer.elapsed_s * 1000:.1f} ms already"
+        if answer.elapsed_s > _SIDE_BY_SIDE_S + _PATIENCE_S:
+            return f"answered only after {answer.elapsed_s * 1000:.0f} ms"
+    if ping_s >= _SIDE_BY_SIDE_S:
+        return f"a ping behind them was answered only after {ping_s * 1000:.0f} ms"
+    return None
+
+
+def _drawn_difference(answers: Iterable[Answer]) -> str | None:
+    delays_s = []
+    for answer in answers:
+        if answer.status != 200 or answer.body != b"Hello, World!":
+            return f"status {answer.status}, body {answer.body[:40]!r}"
+        delays_s.append(answer.elapsed_s)
+    shortest_s, longest_s = min(delays_s), max(delays_s)
+    if longest_s > _DRAWN_FROM_S + _PATIENCE_S:
+        return f"answered only after {longest_s * 1000:.0f} ms"
+    # Twelve honest draws miss the shortest or the longest nine tenths once in 10^12 times.
+    if shortest_s > 0.9 * _DRAWN_FROM_S or longest_s < 0.1 * _DRAWN_FROM_S:
+        return f"all answered after {shortest_s * 1000:.0f} to {longest_s * 1000:.0f} ms"
+    return None

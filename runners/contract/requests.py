@@ -1,0 +1,20 @@
+"""The request that a load generator repeats for a workload of the contract."""
+
+from __future__ import annotations
+
+from runners.contract.bodies import Style, request_body
+from runners.contract.examination import filled
+from runners.records import Request, Workload
+
+
+def contract_request(path: str, workload: Workload, style: Style, seed: int) -> Request:
+    """The request for `workload`, on a path template of a manifest such as ``/dbopsimd/{db}/{table}``."""
+    target = filled(path, path_parameters(workload))
+    if workload.operations is None:
+        return Request("GET", target, content_type="")
+    return Request("POST", target, request_body(workload.operations, style, seed))
+
+
+def path_parameters(workload: Workload) -> dict[str, str]:
+    """The path parameters in which `workload` differs from the defaults."""
+    return {} if workload.delay_ms is None else {"ms": str(workload.delay_ms)}

@@ -1,0 +1,148 @@
+"""Executes notebooks with papermill, shows their progress, and ends them in order when the user interrupts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from runners.errors import WrkbookError
+from runners.folders import NOTEBOOKS, PROJECT
+
+_END_TIMEOUT_S = 20.0
+WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
+"""Environment variable under which a notebook shows what the ledger holds and measures nothing."""
+
+
+def experiments() -> list[str]:
+    """Names of the experiments: the notebooks without their ending."""
+    return sorted(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb"))
+
+
+def find_experiment(name: str) -> str:
+    """The experiment called `name`; its number (``02``) or the file's path will do.
+
+    Raises
+    ------
+    WrkbookError
+        When there is none, or more than one.
+    """
+    wanted = Path(name).name.removesuffix(".ipynb")
+    found = [known for known in experiments() if known == wanted or known.split("-")[0] == wanted]
+    if len(found) != 1:
+        raise WrkbookError(f"there is no notebook named {name!r}", f"there are: {', '.join(experiments())}")
+    return found[0]
+
+
+def execute(experiment: str, parameters: dict[str, Any], output: Path, *, measuring: bool = True) -> None:
+    """Execute a notebook into `output`; what it writes to standard error (its progress) is shown as it comes.
+
+    Raises
+    ------
+    WrkbookError
+        When the notebook ends with an error; one that wrkbook raised keeps its words.
+    KeyboardInterrupt
+        After an interrupt, when the notebook's kernel has ended its servers.
+    """
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            _papermill(experiment, parameters, output)
+        except BaseException as error:
+            failure.append(error)
+
+    with _environment(measuring), _termination_as_interrupt():
+        # In a thread of its own, so that an interrupt reaches this one, which can then ask the kernel to stop.
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(0.2)
+        except KeyboardInterrupt:
+            _stop(thread)
+            raise
+    if failure:
+        raise _readable(experiment, failure[0])
+
+
+def _papermill(experiment: str, parameters: dict[str, Any], output: Path) -> None:
+    import papermill  # takes a second to import: only when something is executed
+
+    papermill.execute_notebook(
+        str(NOTEBOOKS / f"{experiment}.ipynb"),
+        str(output),
+        parameters=parameters,
+        cwd=str(PROJECT),
+        kernel_name="python3",
+        progress_bar=False,
+        stderr_file=sys.stderr,
+        report_mode=False,
+    )
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Interrupt the kernels below this process; kill those that do not end."""
+    kernels = [child for child in psutil.Process().children() if "ipykernel_launcher" in " ".join(_command_line(child))]
+    for kernel in kernels:
+        _send(kernel, signal.SIGINT)
+    thread.join(_END_TIMEOUT_S)
+    for kernel in kernels:
+        _send(kernel, signal.SIGKILL)
+    thread.join(_END_TIMEOUT_S)
+
+
+def _readable(experiment: str, error: BaseException) -> BaseException:
+    if getattr(error, "ename", "") == "WrkbookError":
+        return WrkbookError(str(error.evalue))  # type: ignore[attr-defined]
+    if getattr(error, "ename", "") == "KeyboardInterrupt":
+        return KeyboardInterrupt()
+    ename, evalue = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", str(error))
+    return WrkbookError(
+        f"notebook {experiment} ended with {ename}: {evalue}", f"open it: ./wrkbook lab, notebooks/{experiment}.ipynb"
+    )
+
+
+@contextmanager
+def _environment(measuring: bool) -> Iterator[None]:
+    if measuring:
+        os.environ.pop(WITHOUT_MEASURING, None)
+    else:
+        os.environ[WITHOUT_MEASURING] = "1"
+    # The notebooks' own progress bars and warnings are shown; the kernel's debugger has nothing to say here.
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    try:
+        yield
+    finally:
+        os.environ.pop(WITHOUT_MEASURING, None)
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _command_line(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
+
+
+def _send(process: psutil.Process, number: signal.Signals) -> None:
+    with suppress(psutil.Error):
+        process.send_signal(number)

@@ -1,0 +1,20 @@
+"""Where things are: the project's own folders and the user's cache."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = PROJECT / "notebooks"
+SERVERS = PROJECT / "servers"
+RAW = PROJECT / "data" / "raw"
+PROCESSED = PROJECT / "data" / "processed"
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for wrkbook: ``$XDG_CACHE_HOME/wrkbook``, else ``~/.cache/wrkbook``. Made on first use."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(base) if base else Path.home() / ".cache") / "wrkbook"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,55 @@
+"""Load generators: one file each, with the command line of a tool and the parser of what it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from runners.records import Load, LoadResult, Request
+
+LOAD_FOLDER = "/load"
+"""Where the sandbox shows, read-only, the folder that :meth:`Generator.prepare` filled."""
+
+
+class GeneratorError(ValueError):
+    """A load that the generator cannot make, or output that cannot be trusted; the message says which and why."""
+
+
+class Generator(Protocol):
+    """What measuring needs to know of a load generator; it starts nothing itself.
+
+    Attributes
+    ----------
+    name : as its authors write it
+    packages : Debian packages that hold it
+    """
+
+    name: str
+    packages: tuple[str, ...]
+
+    def prepare(self, request: Request, folder: Path) -> None:
+        """Write what :meth:`command` refers to into a folder, once for any number of windows."""
+        ...
+
+    def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
+        """Arguments of one window, for a sandbox that shows the prepared folder as ``LOAD_FOLDER``.
+
+        Tools that take whole seconds only are asked for the next whole second: whoever starts the command sends it
+        SIGINT after ``load.duration_s``.
+
+        Raises
+        ------
+        GeneratorError
+            When the tool cannot make this load.
+        """
+        ...
+
+    def parse(self, stdout: str, load: Load) -> LoadResult:
+        """What the tool reported of one window.
+
+        Raises
+        ------
+        GeneratorError
+            When the output is incomplete, belongs to another load, or contradicts itself.
+        """
+        ...

@@ -1,0 +1,228 @@
+"""wrk: as many requests as a fixed number of connections can make, one at a time each.
+
+wrk prints a summary for people; ``wrk.lua`` adds one line for programs, with exact numbers and the whole histogram.
+Both are parsed, and must agree as far as the printed digits go.
+
+What wrk 4.1.0 counts, from its src/wrk.c:
+
+- An answer slower than the timeout is completed *and* a timeout, and is missing from the histogram. A request that is
+  never answered counts nowhere.
+- Statuses of 400 and more are counted; redirects pass.
+- Each thread opens connections // threads. One that cannot be opened, for example for want of file descriptors, is a
+  connect error and not tried again. One that is refused, or lost, is tried again at once, and fails as read or write.
+- The end of the window is noticed up to 100 ms late (``RECORD_INTERVAL_MS``); the printed duration includes that.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from runners.analyse import histograms
+from runners.generators import LOAD_FOLDER, GeneratorError
+from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
+from runners.records import Histogram, Load, LoadErrors, LoadResult, Request
+
+_SCRIPT = Path(__file__).with_name("wrk.lua")
+_BODY = "body"
+_MARKER = "wrkbook "
+_END_TOLERANCE_S = 0.25
+
+
+class Wrk:
+    """A closed loop over HTTP/1.1 with keep-alive."""
+
+    name: str = "wrk"
+    packages: tuple[str, ...] = ("wrk",)
+
+    def prepare(self, request: Request, folder: Path) -> None:
+        """Write the script and the body of the request."""
+        shutil.copyfile(_SCRIPT, folder / _SCRIPT.name)
+        (folder / _BODY).write_bytes(request.body)
+
+    def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
+        """Arguments of one window; see :class:`runners.generators.Generator`.
+
+        wrk prints everything, done() included, after SIGINT as well: tried with 4.1.0 after 0.05, 0.4 and 1.5 s, with
+        1 and 40 threads. The duration it then prints is the real one.
+        """
+        if not 1 <= load.threads <= load.connections:
+            raise GeneratorError(f"wrk needs a connection for each thread: {load.connections} for {load.threads}")
+        if load.duration_s <= 0 or load.timeout_s < 1 or load.timeout_s % 1:
+            raise GeneratorError(
+                "wrk needs a duration above 0 s and a timeout in whole seconds, not "
+                f"{load.duration_s} s and {load.timeout_s} s"
+            )
+        if not re.fullmatch(r"/[!-~]*", request.path):
+            raise GeneratorError(f"not a path that wrk can request: {request.path!r}")
+        command = ["wrk", "--threads", str(load.threads), "--connections", str(load.connections)]
+        command += ["--duration", f"{math.ceil(load.duration_s)}s", "--timeout", f"{load.timeout_s:.0f}s", "--latency"]
+        command += ["--script", f"{LOAD_FOLDER}/{_SCRIPT.name}", f"http://{host}:{port}{request.path}"]
+        command += ["--", request.method]
+        if request.body or request.method not in ("GET", "HEAD"):
+            command += [request.content_type, f"{LOAD_FOLDER}/{_BODY}"]
+        return command
+
+    def parse(self, stdout: str, load: Load) -> LoadResult:
+        """What wrk measured; see :class:`runners.generators.Generator`.
+
+        ``service_time`` is recovered from the printed histogram (``corrected``), as
+        :func:`runners.analyse.histograms.recover` explains.
+        """
+        text, exact = parse_text(stdout), _parse_exact(stdout)
+        if (text.threads_count, text.connections_count) != (load.threads, load.connections):
+            raise GeneratorError(
+                f"wrk was asked for {load.threads} threads and {load.connections} connections, but "
+                f"reports {text.threads_count} and {text.connections_count}"
+            )
+        if wrong := _contradictions(text, exact):
+            raise GeneratorError(f"what wrk printed and what its script saw differ: {'; '.join(wrong)}")
+        corrected = exact.latency.histogram
+        expected_us = _expected_interval_us(exact, load)
+        try:
+            service_time = corrected if expected_us is None else histograms.recover(corrected, expected_us)
+        except ValueError as error:
+            raise GeneratorError(f"wrk's latencies: {error}") from error
+        return LoadResult(
+            requests_count=exact.requests_count,
+            duration_s=exact.duration_us / 1e6,
+            read_bytes=exact.read_bytes,
+            connections_count=max(0, _planned_count(load) - exact.errors.connect_count),
+            errors=exact.errors,
+            service_time=service_time,
+            corrected=corrected,
+            warnings=tuple(_warnings(exact, load, service_time)),
+        )
+
+
+@dataclass(frozen=True)
+class _Statistics:
+    """What done() saw of one of wrk's two statistics."""
+
+    mean: float
+    stdev: float
+    max: int
+    histogram: Histogram
+
+
+@dataclass(frozen=True)
+class _Exact:
+    """The line that wrk.lua prints."""
+
+    duration_us: int
+    requests_count: int
+    read_bytes: int
+    errors: LoadErrors
+    latency: _Statistics
+    thread_rate: _Statistics
+
+
+def _parse_exact(stdout: str) -> _Exact:
+    lines = [line.removeprefix(_MARKER) for line in stdout.splitlines() if line.startswith(_MARKER)]
+    if len(lines) != 1:
+        raise GeneratorError(f"expected one line of {_SCRIPT.name} in wrk's output, found {len(lines)}")
+    try:
+        fields = json.loads(lines[0])
+        exact = _Exact(
+            duration_us=int(fields["duration_us"]),
+            requests_count=int(fields["requests"]),
+            read_bytes=int(fields["bytes"]),
+            errors=LoadErrors(**{f"{kind}_count": int(count) for kind, count in fields["errors"].items()}),
+            latency=_statistics(fields["latency_us"]),
+            thread_rate=_statistics(fields["thread_rps"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise GeneratorError(f"the line of {_SCRIPT.name} in wrk's output is damaged: {error!r}") from error
+    if exact.duration_us < 1:
+        raise GeneratorError("wrk reports a window without duration")
+    return exact
+
+
+def _statistics(fields: dict[str, Any]) -> _Statistics:
+    values = tuple(int(value) for value, _ in fields["histogram"])
+    counts = tuple(int(count) for _, count in fields["histogram"])
+    ascending = all(low < high for low, high in pairwise(values))
+    if not ascending or sum(counts) != fields["total"] or min(counts, default=1) < 1:
+        raise ValueError("a histogram is not in order, or does not add up")
+    if values and (values[0], values[-1]) != (fields["min"], fields["max"]):
+        raise ValueError("a histogram does not span its range")
+    # wrk calculates its own mean: it shows that the script found the histogram, and all of it.
+    if values and not math.isclose(histograms.mean(values, counts), fields["mean"], rel_tol=1e-9):
+        raise ValueError("a histogram does not have its mean")
+    return _Statistics(float(fields["mean"]), float(fields["stdev"]), int(fields["max"]), Histogram(values, counts))
+
+
+def _contradictions(text: WrkText, exact: _Exact) -> list[str]:
+    """Where the printed text and the exact line differ by more than the rounding of the text."""
+    duration_s = exact.duration_us / 1e6
+    percentiles = text.percentiles_s.items()
+    wrong = [
+        f"{what}: {printed} and {seen}"
+        for what, printed, seen in (
+            ("requests", text.requests_count, exact.requests_count),
+            ("errors", text.errors, exact.errors),
+            ("latency distribution", bool(percentiles), True),
+        )
+        if printed != seen
+    ]
+    rounded = [
+        ("duration", text.duration_s, duration_s),
+        ("bytes", text.read_bytes, exact.read_bytes),
+        ("requests per second", text.throughput_rps, exact.requests_count / duration_s),
+        ("bytes per second", text.transfer_bytes_per_s, exact.read_bytes / duration_s),
+        *((f"{q:g} % of latency", at, _percentile_us(exact.latency.histogram, q) * 1e-6) for q, at in percentiles),
+        *_spread("latency", text.latency_s, exact.latency, 1e-6),
+        *_spread("thread rate", text.thread_rps, exact.thread_rate, 1.0),
+    ]
+    return wrong + [f"{what}: {at.value:g} and {seen:g}" for what, at, seen in rounded if not at.admits(seen)]
+
+
+def _spread(what: str, printed: Spread, seen: _Statistics, unit: float) -> list[tuple[str, Rounded, float]]:
+    return [
+        (f"mean {what}", printed.mean, seen.mean * unit),
+        (f"standard deviation of {what}", printed.stddev, seen.stdev * unit),
+        (f"largest {what}", printed.max, seen.max * unit),
+    ]
+
+
+def _percentile_us(latency: Histogram, q: float) -> float:
+    # wrk takes the sample of rank round(q % of the total + 0.5): the next after nearest rank where q % is whole.
+    total = latency.total_count
+    rank = int(q * total) // 100 + 1
+    return float(histograms.percentiles(latency.values_us, latency.counts, 100 * rank / total)) if total else 0.0
+
+
+def _expected_interval_us(exact: _Exact, load: Load) -> int | None:
+    """The interval of wrk's correction, from the connections asked for; None where wrk corrects nothing."""
+    rounds = exact.requests_count // load.connections
+    return exact.duration_us // rounds if rounds else None
+
+
+def _planned_count(load: Load) -> int:
+    return load.connections // load.threads * load.threads
+
+
+def _warnings(exact: _Exact, load: Load, service_time: Histogram) -> list[str]:
+    warnings = []
+    errors, duration_s, planned = exact.errors, exact.duration_us / 1e6, _planned_count(load)
+    if planned != load.connections:
+        warnings.append(f"wrk used {planned} connections, not {load.connections}: each thread has the same number")
+    if abs(duration_s - load.duration_s) > _END_TOLERANCE_S:
+        warnings.append(f"the window lasted {duration_s:.2f} s instead of {load.duration_s:g} s")
+    if not exact.requests_count:
+        warnings.append("no request was completed")
+    if errors.connect_count:
+        warnings.append(f"{errors.connect_count} connections could not be opened (is the limit of open files too low?)")
+    if errors.timeout_count:
+        late = f"{errors.timeout_count} answers took longer than {load.timeout_s:g} s"
+        warnings.append(f"{late} and are not among the service times")
+    expected = exact.requests_count - errors.timeout_count
+    if service_time.total_count != expected:
+        warnings.append(f"recovered {service_time.total_count} service times of {expected}: percentiles are doubtful")
+    return warnings

@@ -1,0 +1,172 @@
+"""The ledger in ``data/raw``: write-once records, the only place where measuring and analysing meet.
+
+A run is a folder ``data/raw/<experiment>/<run_id>/`` with ``run.json`` (what was planned, where, with which versions) and
+one gzipped JSON record for each trial. Records appear whole or not at all, and are never changed afterwards.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from runners.errors import WrkbookError
+from runners.folders import RAW
+from runners.records import RUN_SCHEMA, TRIAL_SCHEMA
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_UNSAFE = re.compile(r"[^A-Za-z0-9+_-]+")
+
+
+def new_run_id(profile: str) -> str:
+    """An id that sorts by time: ``20261120-155900-quick``."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{profile}"
+
+
+def check_run_id(run_id: str) -> str:
+    """`run_id` itself when it can name a folder.
+
+    Raises
+    ------
+    WrkbookError
+        When it has other characters than letters, digits, ``-`` and ``_``, or more than 64.
+    """
+    if not _RUN_ID.fullmatch(run_id):
+        raise WrkbookError(
+            f"{run_id!r} cannot be a run-id", "use 1 to 64 letters, digits, - and _, starting with a letter or digit"
+        )
+    return run_id
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run's folder in the ledger."""
+
+    experiment: str
+    run_id: str
+    base: Path = RAW
+
+    @property
+    def folder(self) -> Path:
+        """``data/raw/<experiment>/<run_id>``."""
+        return self.base / self.experiment / check_run_id(self.run_id)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the run has been opened."""
+        return (self.folder / "run.json").exists()
+
+    def open(self, record: dict[str, Any]) -> None:
+        """Begin the run with its record; ``schema``, ``experiment`` and ``run_id`` are added."""
+        header = {"schema": RUN_SCHEMA, "experiment": self.experiment, "run_id": self.run_id}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_once(self.folder / "run.json", json.dumps({**header, **record}, indent=1).encode())
+
+    def read(self) -> dict[str, Any]:
+        """The run's record.
+
+        Raises
+        ------
+        WrkbookError
+            When there is none, or it is damaged or of another schema.
+        """
+        path = self.folder / "run.json"
+        try:
+            record: dict[str, Any] = json.loads(path.read_bytes())
+        except FileNotFoundError as error:
+            raise WrkbookError(
+                f"there is no run {self.run_id} of {self.experiment}", "./wrkbook list shows the runs"
+            ) from error
+        except ValueError as error:
+            raise WrkbookError(f"{path} is damaged: {error}", "start a new run") from error
+        if record.get("schema") != RUN_SCHEMA:
+            raise WrkbookError(
+                f"{path} has the schema {record.get('schema')!r}, this version reads {RUN_SCHEMA!r}", "start a new run"
+            )
+        return record
+
+    def write_block(self, number: int, trials: Iterable[dict[str, Any]]) -> Path:
+        """Store the trials of one block for good: the block appears whole or not at all.
+
+        Raises
+        ------
+        WrkbookError
+            When the block is there already, or the disk is full or read-only.
+        """
+        folder = self.folder / f"block-{number:03d}"
+        partial = self.folder / f".partial-block-{number:03d}"
+        if folder.exists():
+            raise WrkbookError(f"{folder} is there already; records are never overwritten", "use another run-id")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        try:
+            for trial in trials:
+                name = _UNSAFE.sub("-", f"{trial['system']}--{trial['workload']}")
+                text = json.dumps({"schema": TRIAL_SCHEMA, **trial}, separators=(",", ":"))
+                write_once(partial / f"{name}.json.gz", gzip.compress(text.encode(), mtime=0))
+            return partial.rename(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+    def trials(self) -> Iterator[dict[str, Any]]:
+        """All trials of the run, block by block.
+
+        Raises
+        ------
+        WrkbookError
+            When a record is truncated, edited into something else, or of another schema: it names the file.
+        """
+        for path in sorted(self.folder.glob("block-*/*.json.gz")):
+            try:
+                record: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+            except (ValueError, EOFError, OSError) as error:
+                raise WrkbookError(
+                    f"the record {path} is damaged: {error}",
+                    "delete its block's folder: --run-id measures another one in its place",
+                ) from error
+            if record.get("schema") != TRIAL_SCHEMA:
+                raise WrkbookError(
+                    f"the record {path} has the schema {record.get('schema')!r}, this version reads {TRIAL_SCHEMA!r}"
+                )
+            yield record
+
+
+def runs(experiment: str, base: Path = RAW) -> list[Run]:
+    """The runs of an experiment, oldest first."""
+    return [Run(experiment, path.parent.name, base) for path in sorted((base / experiment).glob("*/run.json"))]
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, and refuse to replace one.
+
+    Raises
+    ------
+    WrkbookError
+        When the file is there already, or the disk is full or read-only; nothing half-written is left.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)  # noqa: PTH101
+            os.link(name, path)
+        finally:
+            os.unlink(name)  # noqa: PTH108
+    except FileExistsError as error:
+        raise WrkbookError(f"{path} is there already; records are never overwritten", "use another run-id") from error
+    except OSError as error:
+        raise WrkbookError(
+            f"{path} could not be written: {error.strerror}", "check the disk (df -h) and the folder's permissions"
+        ) from error

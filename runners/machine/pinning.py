@@ -1,0 +1,88 @@
+"""Who runs where: the CPU sets of the servers, the load generator, and everything else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from runners.errors import WrkbookError
+from runners.machine.topology import Core, check_cpus, format_cpu_list
+
+
+@dataclass(frozen=True)
+class PinningPlan:
+    """CPU sets by role. `housekeeping` is for the notebook and its sampling; with two CPUs it shares the generator's."""
+
+    server: tuple[int, ...]
+    generator: tuple[int, ...]
+    housekeeping: tuple[int, ...]
+
+    def as_dict(self) -> dict[str, str]:
+        """Each role's CPUs in the kernel's notation."""
+        roles = {"server": self.server, "generator": self.generator, "housekeeping": self.housekeeping}
+        return {role: format_cpu_list(cpus) for role, cpus in roles.items()}
+
+
+def plan_pinning(cores: list[Core], server_cpus: str = "", generator_cpus: str = "") -> PinningPlan:
+    """Plan the CPU sets from the topology; a set that the user gave is taken as it is.
+
+    SMT siblings stay in one role: two roles on one core would share its execution units. Servers get cores of one
+    kind (P-cores of a hybrid CPU) on one NUMA node. From three cores on, one is left to the notebook and the system.
+    The generator gets at least as many cores as the servers, so that it is not the limit.
+
+    Raises
+    ------
+    WrkbookError
+        When there is one CPU only, or a given set overlaps the other or names CPUs that are not there.
+    """
+    usable = {cpu for core in cores for cpu in core.cpus}
+    server = check_cpus("server_cpus", server_cpus, usable) if server_cpus else ()
+    generator = check_cpus("generator_cpus", generator_cpus, usable) if generator_cpus else ()
+    if shared := set(server) & set(generator):
+        raise WrkbookError(
+            f"parameters server_cpus and generator_cpus overlap on CPU {format_cpu_list(shared)}",
+            "give each its own CPUs, or leave both empty to have them planned",
+        )
+    left = [core for core in cores if not set(core.cpus) & {*server, *generator}]
+    if not server and not generator:
+        server, generator = _split(left)
+    elif not server:
+        server = _cpus(_servable(left)[: max(1, len(_servable(left)) // 2)])
+    elif not generator:
+        generator = _cpus(left[: max(1, len(left) - 1)] if len(left) > 2 else left)
+    if not server or not generator:
+        raise WrkbookError(
+            f"{len(usable)} usable CPU(s) leave none for the {'generator' if server else 'server'}",
+            "wrkbook needs at least two CPUs: one for the server, one for the load generator",
+        )
+    rest = usable - set(server) - set(generator)
+    return PinningPlan(server, generator, tuple(sorted(rest)) or generator)
+
+
+def _split(cores: list[Core]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if len(cores) == 1 and len(cores[0].cpus) > 1:
+        # Two SMT siblings are all that there is: better than nothing, and the report says so.
+        return cores[0].cpus[:1], cores[0].cpus[1:]
+    if len(cores) < 2:
+        return (), ()
+    quick = _servable(cores)
+    spare = [core for core in cores if core not in quick]
+    # The last efficient core, else the last core, keeps the notebook; with two cores there is none to spare.
+    keeper = (spare or quick)[-1:] if len(cores) > 2 else []
+    quick = [core for core in quick if core not in keeper]
+    spare = [core for core in spare if core not in keeper]
+    servers = quick[: max(1, len(quick) // 2)]
+    return _cpus(servers), _cpus([core for core in quick if core not in servers] + spare)
+
+
+def _servable(cores: list[Core]) -> list[Core]:
+    """The cores of the quickest kind on the NUMA node that has most of them."""
+    quick = [core for core in cores if not core.efficient] or cores
+    if not quick:
+        return []
+    node = max(sorted(Counter(core.node for core in quick).items()), key=lambda item: item[1])[0]
+    return [core for core in quick if core.node == node]
+
+
+def _cpus(cores: list[Core]) -> tuple[int, ...]:
+    return tuple(sorted(cpu for core in cores for cpu in core.cpus))

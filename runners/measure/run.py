@@ -1,0 +1,144 @@
+"""A whole run: blocks until every ratio is as precise as was asked for, or the time is used up."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from tqdm import tqdm
+
+from runners.analyse.estimates import compare
+from runners.analyse.verdicts import blocks_needed, precision_reached
+from runners.ledger import Run
+from runners.measure.block import BlockSettings, measure_block
+from runners.measure.design import Cell, Design
+from runners.parameters import Profile
+from runners.records import Interval, System
+from runners.units import format_duration
+
+# After so many failures a system is not launched any more in this run.
+_FAILURES_TOLERATED = 2
+_RESAMPLES = 400
+# What starting and ending the load generator adds to a window.
+_WINDOW_OVERHEAD_S = 0.15
+
+
+@dataclass
+class Progress:
+    """How far a run has come, from its own trials.
+
+    Attributes
+    ----------
+    throughputs : cell → block → windows' throughputs in requests per second
+    """
+
+    settings: BlockSettings
+    parse: Callable[[dict[str, object]], list[float]]
+    throughputs: dict[Cell, dict[int, list[float]]]
+    failures: Counter[System]
+
+    def add(self, record: dict[str, object]) -> None:
+        """Count one trial record in."""
+        cell = next(
+            cell
+            for cell in self.settings.design.cells
+            if (cell.system.name, cell.workload.label) == (record["system"], record["workload"])
+        )
+        if record["failure"]:
+            self.failures[cell.system] += 1
+        else:
+            self.throughputs.setdefault(cell, {})[int(str(record["block"]))] = self.parse(record)
+
+    @property
+    def excluded(self) -> set[System]:
+        """Systems that do not conform, or failed too often to be tried again."""
+        failing = {system for system, count in self.failures.items() if count >= _FAILURES_TOLERATED}
+        return failing | {
+            system for system in self.settings.design.systems if system.server in self.settings.nonconforming
+        }
+
+    def precision(self) -> float:
+        """The largest half-width among the ratios of all pairs within each workload; infinite while unknown."""
+        ratios: list[Interval] = []
+        for workload in self.settings.design.compared:
+            cells = [
+                cell for cell in self.throughputs if cell.workload == workload and cell.system not in self.excluded
+            ]
+            for first, second in itertools.combinations(cells, 2):
+                blocks = sorted(self.throughputs[first].keys() & self.throughputs[second].keys())
+                sides = [[self.throughputs[cell][block] for block in blocks] for cell in (first, second)]
+                ratios.append(compare(sides[0], sides[1], resamples=_RESAMPLES).interval)
+        return precision_reached(ratios)
+
+
+def measure(
+    run: Run,
+    settings: BlockSettings,
+    parse: Callable[[dict[str, object]], list[float]],
+    *,
+    precision: float,
+) -> None:
+    """Measure blocks and write their trials to the ledger; a run that was interrupted goes on after its last whole block.
+
+    `parse` gives the throughputs of a record's windows. Progress goes to standard error, which notebooks show too.
+    """
+    profile = settings.profile
+    progress = Progress(settings, parse, {}, Counter())
+    done = _blocks_there(run, progress)
+    visits = len(settings.design.cells) * profile.windows_count
+    started, deadline = time.monotonic(), time.monotonic() + profile.budget_minutes * 60
+    with tqdm(
+        total=visits * profile.max_blocks, file=sys.stderr, mininterval=0.5, ncols=100, bar_format="{desc} {postfix}"
+    ) as bar:
+        reached = progress.precision()
+        for block in range(done + 1, profile.max_blocks + 1):
+            if block > profile.min_blocks and reached <= precision:
+                break
+            measured = block - done - 1
+            block_s = (time.monotonic() - started) / measured if measured else block_seconds(settings.design, profile)
+            if measured and time.monotonic() + block_s > deadline:
+                break
+            status = _status(block, profile.min_blocks, profile.max_blocks, reached, precision, block_s, deadline)
+            window = itertools.count(1)
+
+            def step(what: str, status: str = status, window: itertools.count[int] = window) -> None:
+                bar.set_description_str(f"{status} · window {next(window)} of {visits}", refresh=False)
+                bar.set_postfix_str(what, refresh=False)
+                bar.update(1)
+
+            records = measure_block(settings, block, progress.excluded, step)
+            run.write_block(block, records)
+            for record in records:
+                progress.add(record)
+            reached = progress.precision()
+        bar.set_description_str(f"Measured {format_duration(time.monotonic() - started)}, precision ±{reached:.1%}")
+        bar.set_postfix_str("")
+
+
+def _blocks_there(run: Run, progress: Progress) -> int:
+    """Count in the trials that an earlier start of this run measured; returns the number of its last block."""
+    last = 0
+    for record in run.trials():
+        progress.add(record)
+        last = max(last, int(record["block"]))
+    return last
+
+
+def block_seconds(design: Design, profile: Profile) -> float:
+    """How long a block takes, as far as its windows say."""
+    return len(design.cells) * (profile.warmup_s + profile.windows_count * (profile.window_s + _WINDOW_OVERHEAD_S))
+
+
+def _status(block: int, least: int, most: int, reached: float, wanted: float, block_s: float, deadline: float) -> str:
+    """For example: Block 4 of about 9, ±3.1 % (wanted ±2.0 %), about 5 min 20 s left."""
+    needed = blocks_needed(reached, block - 1, wanted) if block > 1 else None
+    target = min(max(needed or least, least, block), most)
+    left = min((target - block + 1) * block_s, max(0.0, deadline - time.monotonic()))
+    sure = "" if least == most else "about "
+    precision = f", ±{reached:.1%} (wanted ±{wanted:.1%})" if np.isfinite(reached) and least != most else ""
+    return f"Block {block} of {sure}{target}{precision}, {format_duration(left)} left"

@@ -1,0 +1,145 @@
+"""The parameters of an experiment: typed, bounded, and checked by name, wherever they come from."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from runners.errors import WrkbookError
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much is measured: each block gives every cell a warm-up and `windows_count` windows."""
+
+    warmup_s: float
+    window_s: float
+    windows_count: int
+    min_blocks: int
+    max_blocks: int
+    budget_minutes: float
+    description: str
+
+
+PROFILES = {
+    "quick": Profile(0.3, 1.0, 1, 3, 3, 60, "a smoke run: 3 blocks of 1 s windows"),
+    "standard": Profile(0.5, 1.0, 2, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
+    "publication": Profile(2.0, 15.0, 1, 20, 100, 600, "15 s windows as the published benchmarks, at least 20 blocks"),
+}
+
+
+class Parameters(BaseModel):
+    """What a user may change. Empty or 0 means: chosen by wrkbook, as each description says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    profile: Literal["quick", "standard", "publication"] = Field("standard", description="how much is measured")
+    systems: list[str] = Field([], description="the systems to compare; empty: all that serve the workload")
+    batch_sizes: list[int] = Field([1, 10], description="operations in a request, 1 to 4096 each", min_length=1)
+    body_style: Literal["pretty", "compact"] = Field("pretty", description="how the request body is written")
+    connections: int = Field(80, ge=1, le=60000, description="connections that the load generator keeps busy")
+    generator_threads: int = Field(
+        0, ge=0, le=1024, description="threads of the generator; 0: one for each of its CPUs"
+    )
+    server_cpus: str = Field("", description="CPUs of the servers, for example 0-3; empty: planned from the topology")
+    generator_cpus: str = Field("", description="CPUs of the load generator; empty: planned from the topology")
+    precision: float = Field(
+        0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
+    )
+    min_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
+    max_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
+    budget_minutes: float = Field(0.0, ge=0, description="measuring stops after this time; 0: the profile's")
+    seed: int = Field(1, ge=0, description="of request bodies, orders and resampling")
+    run_id: str = Field("", description="name of the run; an interrupted run goes on under its name; empty: a new one")
+
+    @property
+    def effective_profile(self) -> Profile:
+        """The profile with what the parameters override."""
+        chosen = PROFILES[self.profile]
+        least = self.min_blocks or min(chosen.min_blocks, self.max_blocks or chosen.min_blocks)
+        most = self.max_blocks or max(chosen.max_blocks, least)
+        if least > most:
+            raise WrkbookError(
+                f"parameter min_blocks ({least}) is larger than max_blocks ({most})", "lower it, or raise max_blocks"
+            )
+        return Profile(
+            chosen.warmup_s,
+            chosen.window_s,
+            chosen.windows_count,
+            least,
+            most,
+            self.budget_minutes or chosen.budget_minutes,
+            chosen.description,
+        )
+
+
+def check_parameters(values: Mapping[str, Any]) -> Parameters:
+    """Parameters from names and values.
+
+    Raises
+    ------
+    WrkbookError
+        Naming each unknown parameter (with the nearest known one) and each value of a wrong type or out of bounds.
+    """
+    known = Parameters.model_fields
+    problems = [_unknown(name) for name in values if name not in known]
+    # A whole number is a fine value for a parameter that takes any.
+    floats = {name for name, field in known.items() if field.annotation is float}
+    kept = {
+        name: float(value) if name in floats and type(value) is int else value
+        for name, value in values.items()
+        if name in known
+    }
+    try:
+        parameters = Parameters.model_validate(kept)
+    except ValidationError as error:
+        problems += [
+            f"parameter {'.'.join(map(str, item['loc']))}: {item['msg']}, not {item['input']!r}"
+            for item in error.errors()
+        ]
+        raise WrkbookError("; ".join(problems), _remedy()) from error
+    bad = [size for size in parameters.batch_sizes if not 1 <= size <= 4096]
+    problems += [f"parameter batch_sizes: {size} is not from 1 to 4096" for size in bad]
+    if len(set(parameters.batch_sizes)) != len(parameters.batch_sizes):
+        problems.append("parameter batch_sizes: a size is given twice")
+    if problems:
+        raise WrkbookError("; ".join(problems), _remedy())
+    return parameters
+
+
+def from_notebook(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that a notebook's cells assigned: `namespace` is the notebook's ``globals()``.
+
+    A name that papermill injected counts whether it is known or not, so that a misspelt one is an error.
+    """
+    injected = _assigned(source for source in namespace.get("In", []) if source.startswith("# Parameters\n"))
+    return {name: namespace[name] for name in [*Parameters.model_fields, *injected] if name in namespace}
+
+
+def _assigned(sources: Iterable[str]) -> list[str]:
+    names = []
+    for source in sources:
+        for node in ast.parse(source).body:
+            targets = (
+                node.targets
+                if isinstance(node, ast.Assign)
+                else [node.target]
+                if isinstance(node, ast.AnnAssign)
+                else []
+            )
+            names += [target.id for target in targets if isinstance(target, ast.Name)]
+    return names
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name, Parameters.model_fields, n=1)
+    return f"unknown parameter {name}" + (f" (did you mean {close[0]}?)" if close else "")
+
+
+def _remedy() -> str:
+    return f"the parameters are: {', '.join(Parameters.model_fields)}; the notebooks' parameter cells explain each"

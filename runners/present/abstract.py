@@ -1,0 +1,21 @@
+"""The abstract at the top of a notebook, which is known only at its end."""
+
+from __future__ import annotations
+
+from IPython.display import display
+
+from runners.present import narrative
+from runners.present.frames import Results
+from runners.present.narrative import Narrative
+
+
+class Abstract:
+    """Shown at once with a line that says that nothing is measured yet; filled in when the results are there."""
+
+    def __init__(self) -> None:
+        self._shown = display(Narrative(["Not measured yet: run all cells."]), display_id=True)  # type: ignore[no-untyped-call]
+
+    def fill(self, results: Results) -> None:
+        """Put the run's most important sentences in the place of the first line."""
+        if self._shown is not None:
+            self._shown.update(narrative.abstract(results))

@@ -1,0 +1,153 @@
+"""Charts of distributions and of time: percentile curves, and how steady the run was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+
+from runners.present.frames import ordered, workload_title
+from runners.present.theme import BAD, BAND, QUIET, Chart, Look, looks, panels, themed
+from runners.records import PERCENTILES, PLACEBO
+from runners.units import format_duration
+
+_PANEL_ROWS = 7
+
+
+@themed
+def percentile_curves(curves: pd.DataFrame, cells: pd.DataFrame) -> Chart:
+    """Service time against percentile, from the median to p99.99.
+
+    The axis grows with 1 / (1 − q), as HdrHistogram draws it: every decade is one more nine, and the tail gets the room
+    that the users in it deserve. What too few samples support is dashed.
+    """
+    workloads = ordered(curves["workload"])
+    systems, look = ordered(curves["system"]), looks(cells)
+    chart, axes = panels(
+        [workload_title(cells, workload) for workload in workloads],
+        [_PANEL_ROWS] * len(workloads),
+        title="Service time by percentile",
+        caption="Both axes logarithmic; further right is rarer. Dashed: fewer than 10 samples beyond, no estimate.",
+        description=f"Curves of service time from the median to the 99.99th percentile for {', '.join(systems)}.",
+        handles=_handles(systems, look, "-"),
+    )
+    for ax, workload in zip(axes, workloads, strict=True):
+        rows = curves[curves["workload"] == workload]
+        for system in ordered(rows["system"]):
+            _curve(ax, rows[rows["system"] == system].sort_values("percentile"), look[system], muted=system == PLACEBO)
+        _percentile_axes(ax, rows["value_s"])
+    return chart
+
+
+def _curve(ax: Axes, rows: pd.DataFrame, style: Look, *, muted: bool) -> None:
+    nines = 1 / (1 - rows["percentile"].to_numpy() / 100)
+    values, known = rows["value_s"].to_numpy(), rows["estimable"].to_numpy(dtype=bool)
+    ax.plot(nines, np.where(known, values, np.nan), color=style.color, zorder=1.5 if muted else 2)
+    marked = [np.abs(rows["percentile"].to_numpy() - percentile).argmin() for percentile in PERCENTILES]
+    ax.plot(
+        nines[marked],
+        np.where(known, values, np.nan)[marked],
+        style.marker,
+        color=style.color,
+        markersize=4.5,
+        zorder=1.6 if muted else 2.1,
+    )
+    if not known.all() and known.any():
+        # The dashed part starts at the last estimate, so that the curve has no gap.
+        beyond = ~known | np.append(~known[1:], False)
+        ax.plot(
+            nines, np.where(beyond, values, np.nan), color=style.color, linewidth=1.0, linestyle=(0, (3, 2)), alpha=0.7
+        )
+
+
+def _percentile_axes(ax: Axes, values: pd.Series) -> None:
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ticks = [1 / (1 - percentile / 100) for percentile in PERCENTILES]
+    ax.set_xticks(ticks, [f"p{percentile:g}" for percentile in PERCENTILES])
+    ax.set_xlim(ticks[0] * 0.9, ticks[-1] * 1.15)
+    finite = values[values > 0]
+    if not finite.empty:
+        ax.set_ylim(finite.min() / 1.4, finite.max() * 1.4)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_duration(value)))
+    ax.minorticks_off()
+    ax.set_xlabel("percentile of all requests")
+    ax.set_ylabel("service time")
+    ax.grid()
+
+
+@themed
+def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
+    """Throughput of every window by block, each system relative to its own median: drift, and outliers.
+
+    Outliers lie beyond Tukey's fences, 1.5 interquartile ranges outside the quartiles (Tukey, Exploratory Data
+    Analysis, 1977). They are marked and kept.
+    """
+    windows = relative_windows(trials)
+    workloads = ordered(windows["workload"])
+    systems, look = ordered(windows["system"]), looks(cells)
+    outliers = windows[windows["outlier"]]
+    chart, axes = panels(
+        [workload_title(cells, workload) for workload in workloads],
+        [_PANEL_ROWS - 1] * len(workloads),
+        title="Stability: throughput of every window, relative to the system's median",
+        caption="Lines: mean of a block. Ringed: beyond Tukey's fences, kept. Shaded: ±2 %. Warm-up is left out.",
+        description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
+        f"{len(outliers)} are outliers.",
+        handles=_handles(systems, look, ""),
+    )
+    for ax, workload in zip(axes, workloads, strict=True):
+        _stability_panel(ax, windows[windows["workload"] == workload], systems, look)
+    return chart
+
+
+def relative_windows(trials: pd.DataFrame) -> pd.DataFrame:
+    """The measured windows with their throughput relative to the system's median, and whether it is an outlier."""
+    windows = trials[~trials["warmup"].astype(bool)].copy()
+    groups = windows.groupby(["system", "workload"], sort=False)["throughput_rps"]
+    windows["relative_ratio"] = windows["throughput_rps"] / groups.transform("median")
+    lower, upper = (groups.transform(lambda values, share=share: values.quantile(share)) for share in (0.25, 0.75))
+    reach = 1.5 * (upper - lower)
+    windows["outlier"] = (
+        ~windows["throughput_rps"].between(lower - reach, upper + reach) & windows["throughput_rps"].notna()
+    )
+    return windows
+
+
+def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapping[str, Look]) -> None:
+    ax.axhspan(-2, 2, color=BAND, zorder=0)
+    ax.axhline(0, color=QUIET, linewidth=0.8)
+    for place, system in enumerate(systems):
+        rows = windows[windows["system"] == system]
+        # Beside each other within a block, so that no system hides another.
+        shift = (place - (len(systems) - 1) / 2) * 0.7 / len(systems)
+        offset = 100 * (rows["relative_ratio"] - 1)
+        style = look[system]
+        ax.plot(rows["block"] + shift, offset, style.marker, color=style.color, markersize=3.5, alpha=0.75)
+        means = offset.groupby(rows["block"]).mean()
+        ax.plot(means.index + shift, means, color=style.color, linewidth=1.0, alpha=0.8)
+        far = rows["outlier"]
+        ax.plot(
+            (rows["block"] + shift)[far], offset[far], "o", markersize=8, markerfacecolor="none", markeredgecolor=BAD
+        )
+    reach = max(3.0, 1.15 * float((100 * (windows["relative_ratio"] - 1)).abs().max()))
+    ax.set_ylim(-reach, reach)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.0f} %" if value else "0 %"))
+    ax.set_xlabel("block (in the order measured)")
+    ax.set_ylabel("from the median")
+
+
+def _handles(systems: list[str], look: Mapping[str, Look], linestyle: Literal["-", ""]) -> list[Artist]:
+    """What the legend shows, in the order given."""
+    return [
+        Line2D([], [], color=look[name].color, marker=look[name].marker, linestyle=linestyle, markersize=5, label=name)
+        for name in systems
+    ]

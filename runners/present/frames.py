@@ -1,0 +1,144 @@
+"""The shape of what this package presents, and the few questions that charts, tables and sentences all ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import pandas as pd
+
+from runners.records import PLACEBO
+
+# METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
+SMALLEST_BAND_RATIO = 1.02
+
+_REVERSED = {"faster": "slower", "slower": "faster"}
+
+
+class Results(Protocol):
+    """The analysed run, as the narrative reads it.
+
+    Attributes
+    ----------
+    cells : one row per system × workload, estimates with ``…_low``/``…_high`` columns
+    comparisons : workload, system_a, system_b, ratio, ratio_low, ratio_high, p_adjusted, verdict (of a against b)
+    shares : system, floor_system, workload, share_ratio, share_low_ratio, share_high_ratio
+    checks : name, system, workload, ok, void, detail, advice
+    published : source, system, workload, throughput_rps, p50_s … p99_s
+    noise_floor_ratio : per workload, for example 1.013
+    precision_ratio : the half-width of a ratio's interval that the run aimed at, for example 0.02
+    measured_s : time spent measuring
+    budget_note : what a time budget cut short, in words; empty when nothing
+    """
+
+    @property
+    def cells(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def comparisons(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def shares(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def checks(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def published(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
+    @property
+    def profile(self) -> str: ...  # noqa: D102
+    @property
+    def precision_ratio(self) -> float: ...  # noqa: D102
+    @property
+    def blocks_count(self) -> int: ...  # noqa: D102
+    @property
+    def measured_s(self) -> float: ...  # noqa: D102
+    @property
+    def budget_note(self) -> str: ...  # noqa: D102
+
+
+def ordered(values: Iterable[str]) -> list[str]:
+    """The distinct values, in the order in which they were given."""
+    return list(dict.fromkeys(values))
+
+
+def measured(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells that have a number."""
+    return cells[(cells["status"] == "ok") & cells["throughput_rps"].notna()]
+
+
+def without_placebo(cells: pd.DataFrame) -> pd.DataFrame:
+    """All cells but those of the A/A control."""
+    return cells[cells["system"] != PLACEBO]
+
+
+def cell_of(cells: pd.DataFrame, system: str, workload: str) -> pd.Series | None:
+    """The row of one system and workload, or None when it was not asked for."""
+    rows = cells[(cells["system"] == system) & (cells["workload"] == workload)]
+    return None if rows.empty else rows.iloc[0]
+
+
+def is_client_bound(cells: pd.DataFrame, system: str, workload: str) -> bool:
+    """Whether the load generator was the limit, so that the throughput is a lower bound only."""
+    row = cell_of(cells, system, workload)
+    return row is not None and bool(row["bottleneck"] == "client")
+
+
+def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
+    """How a share of the floor has to be read: ``=``, or ``≤``, ``≥``, ``?`` where the load generator was the limit.
+
+    A floor that could have been higher makes it an upper bound, a decoding server that could be faster a lower one.
+    """
+    own = cell_of(cells, share["system"], share["workload"])
+    if own is None:
+        return "="
+    same_body = cells[
+        (cells["system"] == share["floor_system"]) & (cells["operations_count"] == own["operations_count"])
+    ]
+    floor = same_body[same_body["workload"] == share["floor_workload"]]
+    floor_bound = bool((floor["bottleneck"] == "client").any())
+    own_bound = bool(own["bottleneck"] == "client")
+    return {(False, False): "=", (True, False): "≤", (False, True): "≥", (True, True): "?"}[floor_bound, own_bound]
+
+
+def control_pairs(cells: pd.DataFrame) -> set[frozenset[str]]:
+    """The pairs of the A/A control and the system that it is a second launch of."""
+    control = cells[cells["system"] == PLACEBO]
+    same = without_placebo(cells).merge(control, on=["server", "codec"], suffixes=("", "_control"))
+    return {frozenset((PLACEBO, system)) for system in same["system"]}
+
+
+def workload_title(cells: pd.DataFrame, workload: str) -> str:
+    """A workload in words: ``decode-10`` is "decode, 10 operations"."""
+    rows = cells[cells["workload"] == workload]
+    if rows.empty or pd.isna(count := rows["operations_count"].iloc[0]):
+        return workload
+    return f"{workload.removesuffix(f'-{int(count)}')}, {int(count)} operation{'' if count == 1 else 's'}"
+
+
+def band_ratio(noise_floor_ratio: Mapping[str, float], workload: str) -> float:
+    """The ratio up to which a difference is not told from noise: 1.02, or the noise floor where that is higher."""
+    return max(SMALLEST_BAND_RATIO, noise_floor_ratio.get(workload, 1.0))
+
+
+def against(comparisons: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """The comparisons that involve ``baseline``, turned so that it is ``system_b`` in all of them."""
+    straight = comparisons[comparisons["system_b"] == baseline]
+    return pd.concat([straight, turned(comparisons[comparisons["system_a"] == baseline])]).sort_index()
+
+
+def turned(comparisons: pd.DataFrame) -> pd.DataFrame:
+    """The same comparisons, said of b against a."""
+    return comparisons.assign(
+        system_a=comparisons["system_b"],
+        system_b=comparisons["system_a"],
+        ratio=1 / comparisons["ratio"],
+        ratio_low=1 / comparisons["ratio_high"],
+        ratio_high=1 / comparisons["ratio_low"],
+        verdict=comparisons["verdict"].map(lambda verdict: _REVERSED.get(verdict, verdict)),
+    )
+
+
+def later_first(comparisons: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Every comparison turned so that ``system_b`` comes first in ``cells``: what is given first is the reference."""
+    places = {system: place for place, system in enumerate(ordered(cells["system"]))}
+    earlier = comparisons["system_a"].map(places) < comparisons["system_b"].map(places)
+    return pd.concat([comparisons[~earlier], turned(comparisons[earlier])]).sort_index()

@@ -1,0 +1,136 @@
+"""An executed notebook as one HTML file: no script, no request, nothing from outside shown as markup."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import nbformat
+from bs4 import BeautifulSoup, Tag
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+from nbconvert.exporters import HTMLExporter
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+from traitlets.config import Config
+
+from runners.present.markup import TEMPLATES, style, unbroken
+
+HIDDEN_TAG = "hide-report"
+
+_ACTIVE = ("script", "iframe", "object", "embed", "link", "meta", "base", "form", "style", "svg", "video", "audio")
+_WIDE_COLUMNS = 10
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the table of contents."""
+
+    level: int
+    text: str
+    anchor: str
+
+
+def write_report(
+    notebook_path: Path,
+    html_path: Path,
+    *,
+    title: str,
+    headline: str = "",
+    facts: Mapping[str, str] | None = None,
+    links: Mapping[str, str] | None = None,
+) -> Path:
+    """Write an executed notebook as a self-contained HTML report.
+
+    Parameters
+    ----------
+    notebook_path : executed notebook; cells tagged ``hide-report`` are left out, and so is what was printed
+    html_path : file to write
+    title : of the report; it takes the place of the notebook's own first heading
+    headline : the one sentence under the title
+    facts : what the title block states, for example date, profile and machine
+    links : name → relative path, for example of the index or the raw data
+
+    Raises
+    ------
+    ValueError
+        When a link is not a relative path.
+    """
+    body = _body(notebook_path)
+    contents = _prepare(body)
+    page = render(
+        "report.html.j2",
+        title=title,
+        kind="report",
+        extra_style=HtmlFormatter(style="friendly").get_style_defs(".code .highlight"),
+        headline=headline,
+        facts=list((facts or {}).items()),
+        links=[(name, relative_link(target)) for name, target in (links or {}).items()],
+        contents=contents,
+        body=Markup(str(body)),  # noqa: S704  (nbconvert's template escaped it)
+    )
+    html_path.write_text(page, encoding="utf-8")
+    return html_path
+
+
+def render(template: str, *, extra_style: str = "", **values: object) -> str:
+    """A page from one of the templates; every value is escaped but those that are markup already."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    environment.filters["unbroken"] = lambda text: Markup(unbroken(text))  # noqa: S704  (it escapes)
+    css = "\n".join([style(), (TEMPLATES / "page.css").read_text(encoding="utf-8"), extra_style])
+    return environment.get_template(template).render(style=Markup(css), **values)  # noqa: S704  (our own files)
+
+
+def relative_link(target: str) -> str:
+    """A relative path as a link.
+
+    Raises
+    ------
+    ValueError
+        When it names a host or a scheme, or starts at the root.
+    """
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc or target.startswith(("/", "\\")):
+        raise ValueError(f"not a relative path: {target!r}")
+    return quote(target, safe="/#._-~")
+
+
+def _body(notebook_path: Path) -> BeautifulSoup:
+    """The notebook's cells as markup, without those that are hidden."""
+    notebook = nbformat.read(notebook_path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook.cells = [cell for cell in notebook.cells if HIDDEN_TAG not in cell.metadata.get("tags", [])]
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+        template_name="report", config=Config(TemplateExporter={"extra_template_basedirs": [str(TEMPLATES)]})
+    )
+    html, _ = exporter.from_notebook_node(notebook)
+    return BeautifulSoup(html, "html.parser")
+
+
+def _prepare(body: BeautifulSoup) -> list[Entry]:
+    """Take out what could act, make anchors unique, mark wide tables; return the table of contents."""
+    for tag in body.find_all(_ACTIVE):
+        tag.decompose()
+    for tag in body.find_all(True):
+        for name in [name for name in tag.attrs if name.startswith("on")]:
+            del tag[name]
+    for image in body.find_all("img"):
+        if not str(image.get("src", "")).startswith("data:"):
+            image.replace_with(f"[image: {image.get('alt', '')}]")
+    for anchor in body.select("a.anchor-link"):
+        anchor.decompose()
+    if first := body.find("h1"):
+        first.decompose()
+    for scroll in body.select(".wb-scroll"):
+        head = scroll.find("tr")
+        if isinstance(head, Tag) and len(head.find_all("th")) >= _WIDE_COLUMNS:
+            scroll["class"] = "wb-scroll wide"
+    return [_entry(number, heading) for number, heading in enumerate(body.find_all(["h2", "h3"]), start=1)]
+
+
+def _entry(number: int, heading: Tag) -> Entry:
+    """A heading's line in the table of contents; the number keeps two headings of one text apart."""
+    text = heading.get_text(" ", strip=True)
+    words = "".join(letter if letter.isalnum() else "-" for letter in text.lower())
+    heading["id"] = anchor = f"{number}-{words.strip('-')}"
+    return Entry(int(heading.name[1]), text, anchor)

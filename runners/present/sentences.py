@@ -1,0 +1,181 @@
+"""Single conclusions: each function turns rows of the results into one sentence that is true of them, or into none."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pandas as pd
+
+from runners.present.frames import (
+    Results,
+    band_ratio,
+    cell_of,
+    is_client_bound,
+    measured,
+    ordered,
+    share_bound,
+    without_placebo,
+    workload_title,
+)
+from runners.present.wording import PERCENT, RATES, RATIOS, TIMES, listing, plus_minus, quantity
+
+LIMIT = "the load generator was the limit"
+
+
+def compared(results: Results, row: pd.Series) -> str:
+    """One comparison: both rates, the ratio, and the verdict of ``system_a`` against ``system_b``."""
+    a, b, workload, verdict = row["system_a"], row["system_b"], row["workload"], row["verdict"]
+    title = workload_title(results.cells, workload)
+    bound = is_client_bound(results.cells, a, workload) or is_client_bound(results.cells, b, workload)
+    if pd.isna(row["ratio"]) or (verdict == "not comparable" and not bound):
+        return f"{title}: {a} and {b} cannot be compared."
+    ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
+    band = plus_minus(band_ratio(results.noise_floor_ratio, workload))
+    if verdict in ("at least", "not comparable"):
+        return f"{title}: {_bounded(results, row, ratio)}"
+    endings = {
+        "faster": f"faster beyond the noise band of this run ({band})",
+        "slower": f"slower beyond the noise band of this run ({band})",
+        "equivalent": f"equivalent: the difference lies within the noise band of this run ({band})",
+        "inconclusive": f"inconclusive: shown neither to lie within the noise band of this run ({band}) nor beyond it",
+    }
+    return f"{title}: {a} completed {rate(results, a, workload)}, {ratio} as many as {b}; {endings[verdict]}."
+
+
+def _bounded(results: Results, row: pd.Series, ratio: str) -> str:
+    """The same where the load generator was the limit of one side or both: bounds, and no ranking."""
+    a, b, workload = row["system_a"], row["system_b"], row["workload"]
+    rate_a, rate_b = rate(results, a, workload), rate(results, b, workload)
+    a_bound, b_bound = (is_client_bound(results.cells, system, workload) for system in (a, b))
+    if a_bound and not b_bound:
+        return f"{a} completed at least {rate_a} ({LIMIT}), at least {ratio} as many as {b}; not ranked."
+    if b_bound and not a_bound:
+        return f"{a} completed {rate_a}, at most {ratio} as many as {b}, for which {LIMIT}; not ranked."
+    return f"{a} completed at least {rate_a} and {b} at least {rate_b}: {LIMIT}, so they are not ranked."
+
+
+def rate(results: Results, system: str, workload: str) -> str:
+    """The throughput of a system with its interval, in words."""
+    cell = cell_of(results.cells, system, workload)
+    if cell is None or pd.isna(cell["throughput_rps"]):
+        return "an unknown number of requests/s"
+    return quantity(cell["throughput_rps"], cell["throughput_low_rps"], cell["throughput_high_rps"], RATES)
+
+
+def order(results: Results, workload: str) -> str:
+    """All systems by throughput, and which neighbours in that order the run could not tell apart."""
+    rows = without_placebo(measured(results.cells))
+    rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
+    if len(rows) < 2:
+        return ""
+    names = list(rows["system"])
+    parts = [
+        f"{name} {'at least ' if is_client_bound(results.cells, name, workload) else ''}{rate(results, name, workload)}"
+        for name in names
+    ]
+    verdicts = _verdicts(results, workload)
+    pairs = list(pairwise(names))
+    tied = [f"{a} and {b}" for a, b in pairs if verdicts.get(frozenset((a, b))) in ("equivalent", "inconclusive")]
+    unranked = [f"{a} and {b}" for a, b in pairs if verdicts.get(frozenset((a, b))) in ("at least", "not comparable")]
+    text = f"{workload_title(results.cells, workload)}, by throughput: {', '.join(parts)}."
+    if tied:
+        text += f" Cannot be told apart: {'; '.join(tied)}."
+    if unranked:
+        text += f" Not ranked, since {LIMIT}: {'; '.join(unranked)}."
+    return text
+
+
+def _verdicts(results: Results, workload: str) -> dict[frozenset[str], str]:
+    rows = results.comparisons[results.comparisons["workload"] == workload]
+    return {frozenset((row.system_a, row.system_b)): row.verdict for row in rows.itertuples()}
+
+
+def tail(results: Results, workload: str) -> str:
+    """The 99th percentile of the service time: the lowest and the highest of the systems."""
+    rows = without_placebo(measured(results.cells))
+    rows = rows[(rows["workload"] == workload) & rows["p99_s"].notna()].sort_values("p99_s", kind="stable")
+    if rows.empty:
+        return ""
+    title = workload_title(results.cells, workload)
+    low, high = rows.iloc[0], rows.iloc[-1]
+    text = f"{title}: 99 % of the answers came within {_p99(low)} from {low['system']}"
+    if len(rows) == 1:
+        return f"{text}."
+    text += f", the shortest such time, and within {_p99(high)} from {high['system']}, the longest"
+    return f"{text}; the intervals overlap." if low["p99_high_s"] >= high["p99_low_s"] else f"{text}."
+
+
+def _p99(row: pd.Series) -> str:
+    return quantity(row["p99_s"], row["p99_low_s"], row["p99_high_s"], TIMES)
+
+
+def above_floor(results: Results, workload: str) -> str:
+    """What decoding leaves of the throughput of the same server, from the most to the least."""
+    rows = without_placebo(results.shares)
+    rows = rows[(rows["workload"] == workload) & rows["share_ratio"].notna()]
+    rows = rows.sort_values("share_ratio", ascending=False, kind="stable")
+    parts = []
+    for _, row in rows.iterrows():
+        bound = share_bound(results.cells, row)
+        if bound == "?":
+            continue
+        words = {"=": "", "≤": "at most ", "≥": "at least "}[bound]
+        share = quantity(row["share_ratio"], row["share_low_ratio"], row["share_high_ratio"], PERCENT)
+        parts.append(f"{row['system']} {words}{share}")
+    title = workload_title(results.cells, workload)
+    return f"{title}, of the throughput that the same server has without decoding: {listing(parts)}." if parts else ""
+
+
+def published_direction(results: Results, row: pd.Series, a: pd.Series, b: pd.Series) -> str:
+    """Whether a published ratio of two systems points the same way as ours; sizes differ between machines."""
+    ratio = a["throughput_rps"] / b["throughput_rps"]
+    said = (
+        f"{workload_title(results.cells, row['workload'])}: {a['source']} published {quantity(ratio, *_NONE, RATIOS)}"
+    )
+    said += f" for {a['system']} against {b['system']} on another machine; here "
+    if row["verdict"] not in ("faster", "slower", "equivalent", "inconclusive") or pd.isna(row["ratio"]):
+        return said + "the two are not ranked."
+    here = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
+    if row["verdict"] in ("equivalent", "inconclusive"):
+        return f"{said}{here}, which is {row['verdict']}."
+    same = (row["verdict"] == "faster") == (ratio > 1)
+    return f"{said}{here}: {'the same' if same else 'the opposite'} direction."
+
+
+_NONE = (float("nan"), float("nan"))
+
+
+def failures(results: Results) -> list[str]:
+    """One sentence for every cell without a number, and one for every cell with errors."""
+    found = []
+    for row in without_placebo(results.cells).to_dict("records"):
+        where = f"{workload_title(results.cells, row['workload'])}: {row['system']}"
+        if row["status"] != "ok":
+            found.append(f"{where} has no number ({row['status']}).")
+        elif row["errors_count"] > 0:
+            found.append(f"{where} had {int(row['errors_count'])} errors, all windows together.")
+    return found
+
+
+def noise(results: Results) -> str:
+    """The noise floor from the A/A control, per workload."""
+    parts = [
+        f"{plus_minus(ratio)} ({workload_title(results.cells, workload)})"
+        for workload, ratio in results.noise_floor_ratio.items()
+        if pd.notna(ratio)
+    ]
+    return f"Noise floor, from launching the same system under two names: {listing(parts)}." if parts else ""
+
+
+def checked(results: Results) -> str:
+    """How many checks held."""
+    count, held = len(results.checks), int(results.checks["ok"].sum()) if len(results.checks) else 0
+    if not count:
+        return ""
+    void = int((~results.checks["ok"].astype(bool) & results.checks["void"].astype(bool)).sum())
+    return f"Checks: {held} of {count} held, {void} declared a trial void, {count - held - void} only flagged one."
+
+
+def workloads_of(results: Results) -> list[str]:
+    """The workloads with at least one number, in the order given."""
+    return ordered(measured(results.cells)["workload"])

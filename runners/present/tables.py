@@ -1,0 +1,218 @@
+"""Tables: results, comparisons, checks and provenance, with the unit in the head and every text escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from runners.present.frames import cell_of, control_pairs, is_client_bound, later_first, ordered, workload_title
+from runners.present.markup import Cell, Fragment, Group, joined, table
+from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity
+from runners.records import PERCENTILES, PLACEBO, percentile_column
+from runners.units import format_size
+
+_RESULT_HEADS = (
+    ("system", ""),
+    ("throughput", "requests/s, 95 % interval"),
+    *((f"p{percentile:g}", "service time") for percentile in PERCENTILES),
+    ("max", "service time"),
+    ("CPU", "per request"),
+    ("memory", "peak"),
+    ("errors", "count"),
+    ("limit", "what was busy"),
+)
+
+
+def results(
+    cells: pd.DataFrame, published: pd.DataFrame | None = None, published_machine: str = "i9-12900HK, 16 threads"
+) -> Fragment:
+    """What was measured, one group of rows per workload; published values beside it, marked as another machine's."""
+    shown = published is not None and not published.empty
+    heads = [
+        *_RESULT_HEADS,
+        *([("published", f"another machine: {published_machine}")] if shown else []),
+        ("remarks", ""),
+    ]
+    groups = []
+    for workload in ordered(cells["workload"]):
+        rows = cells[cells["workload"] == workload]
+        size = rows["body_bytes"].iloc[0]
+        title = workload_title(cells, workload) + (f" (request body: {format_size(size)})" if size > 0 else "")
+        lines = []
+        for row in rows.to_dict("records"):
+            beside = [_published(published, row)] if published is not None and shown else []
+            lines.append([*_result_row(row), *beside, Cell("; ".join(row["warnings"]), kind="words")])
+        groups.append(Group(title, lines))
+    return table("Results: throughput with 95 % interval, service times and cost", heads, groups)
+
+
+def _result_row(row: Mapping[str, Any]) -> list[Cell]:
+    name = Cell(
+        row["system"], "A/A control" if row["system"] == PLACEBO else "", "muted" if row["system"] == PLACEBO else ""
+    )
+    if row["status"] != "ok":
+        return [name, Cell(row["status"], kind="bad"), *[Cell("–")] * (len(_RESULT_HEADS) - 2)]
+    bound = "≥ " if row["bottleneck"] == "client" else ""
+    return [
+        name,
+        _estimate(row, "throughput_rps", RATES, bound),
+        *(_estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES),
+        Cell(amount(row["max_s"], TIMES)),
+        _estimate(row, "cpu_per_request_s", TIMES),
+        Cell(format_size(row["rss_peak_bytes"])),
+        Cell(
+            "–" if pd.isna(row["errors_count"]) else f"{int(row['errors_count'])}",
+            kind="bad" if row["errors_count"] else "",
+        ),
+        Cell({"client": "load generator"}.get(row["bottleneck"], row["bottleneck"]), kind="name"),
+    ]
+
+
+def _estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
+    stem, unit = column.rsplit("_", 1)
+    value, low, high = row[column], row.get(f"{stem}_low_{unit}", math.nan), row.get(f"{stem}_high_{unit}", math.nan)
+    if pd.isna(value):
+        return Cell("–", "not estimable", "muted")
+    text, _, interval = quantity(value, low, high, scale).removesuffix(")").partition(" (")
+    return Cell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
+
+
+def _published(published: pd.DataFrame, row: Mapping[str, Any]) -> Cell:
+    found = cell_of(published, row["system"], row["workload"])
+    if found is None:
+        return Cell("", kind="published")
+    p99 = f"p99 {amount(found['p99_s'], TIMES)}" if pd.notna(found["p99_s"]) else ""
+    return Cell(amount(found["throughput_rps"], RATES), f"{p99} · {found['source']}".strip(" ·"), "published")
+
+
+_SHOWN_PLACES = 3
+
+_VERDICTS = {
+    "faster": ("▲ faster", "good"),
+    "slower": ("▼ slower", "bad"),
+    "equivalent": ("= equivalent", "name"),
+    "inconclusive": ("? inconclusive", "warn"),
+    "at least": ("≥ not ranked: the load generator was the limit", "warn"),
+    "not comparable": ("– not comparable", "name"),
+}
+
+
+def comparisons(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
+    """Every pair that was compared: the ratio of throughputs, its interval, and what follows from it.
+
+    The A/A control is shown beside the system that it repeats, and with no other.
+    """
+    heads = [
+        ("a", ""),
+        ("b", ""),
+        ("a ÷ b", "throughput, 95 % interval"),
+        ("p", "Holm-adjusted"),
+        ("a is", "beyond the noise"),
+    ]
+    groups = []
+    control = control_pairs(cells)
+    for workload in ordered(frame["workload"]):
+        lines = []
+        for row in later_first(frame[frame["workload"] == workload], cells).to_dict("records"):
+            pair = frozenset((row["system_a"], row["system_b"]))
+            if PLACEBO in pair and pair not in control:
+                continue
+            text, _, interval = "–", "", ""
+            if pd.notna(row["ratio"]):
+                ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
+                text, _, interval = ratio.removesuffix(")").partition(" (")
+            words, kind = _VERDICTS.get(row["verdict"], (row["verdict"], ""))
+            muted = "muted name" if PLACEBO in pair else ""
+            names = [
+                Cell(row[side] + _at_least(cells, row[side], workload), kind=muted or "name")
+                for side in ("system_a", "system_b")
+            ]
+            lines.append(
+                [*names, Cell(text, interval), Cell(_p_value(row["p_adjusted"])), Cell(words, kind=muted or kind)]
+            )
+        groups.append(Group(workload_title(cells, workload), lines))
+    return table("Comparisons of throughput", heads, groups)
+
+
+def _at_least(cells: pd.DataFrame, system: str, workload: str) -> str:
+    return " ≥" if is_client_bound(cells, system, workload) else ""
+
+
+def _p_value(value: float) -> str:
+    if pd.isna(value):
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
+    """How many of each check held, per system and workload; below it what was found, and what to do about it."""
+    names = ordered(frame["name"])
+    groups = []
+    for workload in ordered(frame["workload"]):
+        rows = frame[frame["workload"] == workload]
+        lines = [
+            [Cell(system), *(_light(rows[(rows["system"] == system) & (rows["name"] == name)]) for name in names)]
+            for system in ordered(rows["system"])
+        ]
+        groups.append(Group(workload_title(cells, workload), lines))
+    lights = table("Checks of every trial: how many held", [("system", ""), *((name, "") for name in names)], groups)
+    failed = frame[~frame["ok"].astype(bool)]
+    if failed.empty:
+        return lights
+    found = [
+        _finding(name, void, advice, rows)
+        for (name, void, advice), rows in failed.groupby(["name", "void", "advice"], sort=False, dropna=False)
+    ]
+    heads = [("check", ""), ("means", ""), ("times", ""), ("where", ""), ("found", "the first"), ("what to do", "")]
+    return joined(lights, table("What the checks found", heads, [Group("", found)]))
+
+
+def _finding(name: str, void: bool, advice: str, rows: pd.DataFrame) -> list[Cell]:
+    """One kind of finding: how often, where, and the first in words; a noisy machine has hundreds of one kind."""
+    places = ordered(rows["system"] + ", " + rows["workload"])
+    more = f" and {len(places) - _SHOWN_PLACES} more" if len(places) > _SHOWN_PLACES else ""
+    return [
+        Cell(name),
+        Cell("✕ void" if void else "▲ flagged", kind="bad" if void else "warn"),
+        Cell(f"{len(rows)}"),
+        Cell("; ".join(places[:_SHOWN_PLACES]) + more, kind="words"),
+        Cell(rows["detail"].iloc[0], kind="words"),
+        Cell(advice, kind="words"),
+    ]
+
+
+def _light(rows: pd.DataFrame) -> Cell:
+    if rows.empty:
+        return Cell("–")
+    held = f"{int(rows['ok'].sum())} of {len(rows)}"
+    void = int((~rows["ok"].astype(bool) & rows["void"].astype(bool)).sum())
+    flagged = len(rows) - int(rows["ok"].sum()) - void
+    if void:
+        return Cell(f"✕ {held}", f"{void} void" + (f", {flagged} flagged" if flagged else ""), "bad")
+    return Cell(f"▲ {held}", f"{flagged} flagged", "warn") if flagged else Cell(f"✓ {held}", kind="good")
+
+
+def provenance(machine: Mapping[str, Any], versions: Mapping[str, Any], parameters: Mapping[str, Any]) -> Fragment:
+    """Where the numbers come from: machine, versions and flags, parameters; nested facts as dotted names."""
+    parts = {"Machine": machine, "Versions and flags": versions, "Parameters": parameters}
+    groups = [
+        Group(title, [[Cell(name), Cell(text, kind="long")] for name, text in _facts(part)])
+        for title, part in parts.items()
+    ]
+    return table("Provenance", [("fact", ""), ("value", "")], groups)
+
+
+def _facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401  (whatever JSON holds)
+    if isinstance(value, Mapping) and value:
+        for key, part in value.items():
+            yield from _facts(part, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple) and not any(isinstance(part, Mapping) for part in value):
+        yield name, ", ".join(map(str, value)) or "–"
+    elif isinstance(value, list | tuple):
+        for place, part in enumerate(value, start=1):
+            yield from _facts(part, f"{name}.{place}")
+    else:
+        yield name, "–" if value is None or value == {} else str(value)

@@ -1,0 +1,108 @@
+"""``data/processed``: what is made from the ledger, and can be made again at any time."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from runners.analyse.results import Results
+from runners.folders import PROCESSED
+from runners.ledger import Run
+from runners.records import PERCENTILES, SUMMARY_SCHEMA, percentile_column
+
+_INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_per_request_{}_s"} | {
+    percentile_column(percentile): percentile_column(percentile).replace("_s", "_{}_s") for percentile in PERCENTILES
+}
+
+
+def processed_folder(run: Run, base: Path = PROCESSED) -> Path:
+    """``data/processed/<experiment>/<run_id>``."""
+    return base / run.experiment / run.run_id
+
+
+def write_processed(results: Results, conclusions: Sequence[str], headline: str, base: Path = PROCESSED) -> Path:
+    """Write ``trials``, ``latency`` and ``usage`` as Parquet and ``summary.json``; returns their folder."""
+    folder = processed_folder(results.run, base)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("trials", "latency", "usage"):
+        partial = folder / f".{name}.partial"
+        getattr(results.tables, name).to_parquet(partial, index=False)
+        partial.rename(folder / f"{name}.parquet")
+    partial = folder / ".summary.partial"
+    partial.write_text(
+        json.dumps(_plain(summary(results, conclusions, headline)), indent=1, allow_nan=False) + "\n", encoding="utf-8"
+    )
+    partial.rename(folder / "summary.json")
+    return folder
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """A run's ``summary.json``; None when there is none of this schema."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if found.get("schema") == SUMMARY_SCHEMA else None
+
+
+def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
+    """What a program reads of a run. Quantities with an interval are ``{value, low, high}``; what is missing is null."""
+    checks = results.checks
+    finished = results.trials["started_at"].max() if len(results.trials) else None
+    return {
+        "schema": SUMMARY_SCHEMA,
+        "experiment": results.run.experiment,
+        "run_id": results.run.run_id,
+        "profile": results.profile,
+        "parameters": results.parameters,
+        "machine": results.machine | {"pinning": results.record["pinning"]},
+        "versions": results.versions,
+        "started_at": results.record["started_at"],
+        "finished_at": finished,
+        "blocks_count": results.blocks_count,
+        "measured_s": results.measured_s,
+        "precision_reached_ratio": results.precision_reached_ratio,
+        "cells": [_cell(row) for _, row in results.cells.iterrows()],
+        "comparisons": [_comparison(row) for _, row in results.comparisons.iterrows()],
+        "shares": results.shares.to_dict("records"),
+        "noise_floor": results.noise_floor_ratio,
+        "checks": checks[["block", "system", "workload", "name", "ok", "void", "detail"]].to_dict("records"),
+        "headline": headline,
+        "conclusions": list(conclusions),
+    }
+
+
+def _cell(row: pd.Series) -> dict[str, Any]:
+    found = {str(name): value for name, value in row.items() if "_low" not in str(name) and "_high" not in str(name)}
+    for name, pattern in _INTERVALS.items():
+        if name in found:
+            found[name] = {"value": row[name], "low": row[pattern.format("low")], "high": row[pattern.format("high")]}
+    return found
+
+
+def _comparison(row: pd.Series) -> dict[str, Any]:
+    pair = {name: row[name] for name in ("workload", "system_a", "system_b")}
+    return pair | {
+        "ratio": {"value": row["ratio"], "low": row["ratio_low"], "high": row["ratio_high"]},
+        "verdict": row["verdict"],
+        "p_adjusted": row["p_adjusted"],
+    }
+
+
+def _plain(value: object) -> object:
+    """Plain JSON values: numpy's scalars as Python's, NaN and infinity as null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is pd.NaT or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value

@@ -1,0 +1,107 @@
+"""What ``run`` and ``report`` do: execute notebooks one after the other, and hand over their reports."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runners.errors import WrkbookError
+from runners.execute import execute
+from runners.folders import PROCESSED
+from runners.ledger import Run, check_run_id, new_run_id
+from runners.parameters import PROFILES, check_parameters
+from runners.processed import processed_folder, read_summary
+from runners.reports import refresh_index, write_run_report
+from runners.units import format_duration
+
+
+@dataclass(frozen=True)
+class Report:
+    """A finished report: where it is and what it concludes."""
+
+    experiment: str
+    run_id: str
+    html: Path
+    conclusions: tuple[str, ...]
+    failed: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {**vars(self), "html": str(self.html)}
+
+
+def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> list[Report]:
+    """Execute the notebooks `names` with the same parameters; each report is written as soon as its notebook ends.
+
+    Parameters
+    ----------
+    values : parameters by name; checked before anything starts
+    budget_minutes : for all notebooks together; time that one leaves over goes to those after it; 0: the profile's
+
+    Raises
+    ------
+    WrkbookError
+        For wrong parameters, or when a notebook ends with an error.
+    """
+    parameters = check_parameters(values)
+    shared = budget_minutes or parameters.budget_minutes or PROFILES[parameters.profile].budget_minutes
+    run_id = check_run_id(parameters.run_id or new_run_id(parameters.profile))
+    left, reports = shared, []
+    for place, name in enumerate(names):
+        print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}", file=sys.stderr, flush=True)
+        known = Run(name, run_id)
+        before = _measured_minutes(known)
+        reports.append(_execute(known, {**values, "run_id": run_id, "budget_minutes": left / (len(names) - place)}))
+        left = max(0.1, left - (_measured_minutes(known) - before))
+        _show(reports[-1])
+    print(f"\nAll reports: {PROCESSED / 'index.html'}")
+    return reports
+
+
+def rebuild(known: Run) -> Report:
+    """Make a run's tables, charts and HTML again from its raw records."""
+    record = known.read()
+    found = _execute(known, {**record["parameters"], "run_id": known.run_id}, measuring=False)
+    _show(found)
+    return found
+
+
+def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> Report:
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="wrkbook-") as folder:
+        executed = Path(folder) / "notebook.ipynb"
+        execute(known.experiment, values, executed, measuring=measuring)
+        target = processed_folder(known)
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(executed, target / ".notebook.partial")
+        (target / ".notebook.partial").rename(target / "notebook.ipynb")
+    summary = read_summary(target)
+    if summary is None:
+        raise WrkbookError(f"{known.experiment} wrote no summary", "its notebook must end with experiment.publish(…)")
+    write_run_report(target, summary)
+    refresh_index()
+    print(f"{known.experiment}: done in {format_duration(time.monotonic() - started)}", file=sys.stderr, flush=True)
+    failed = [
+        f"{cell['system']}, {cell['workload']} ({cell['status']})"
+        for cell in summary["cells"]
+        if cell["status"] != "ok"
+    ]
+    return Report(known.experiment, known.run_id, target / "report.html", tuple(summary["conclusions"]), tuple(failed))
+
+
+def _measured_minutes(known: Run) -> float:
+    summary = read_summary(processed_folder(known))
+    return float(summary["measured_s"]) / 60 if summary else 0.0
+
+
+def _show(report: Report) -> None:
+    print(f"\n{report.experiment}: {report.html}")
+    for sentence in report.conclusions:
+        print(f"  • {sentence}")
+    sys.stdout.flush()

@@ -1,0 +1,133 @@
+"""Builds a server inside the image, once for each state of its sources."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from runners.errors import WrkbookError
+from runners.folders import cache_folder
+from runners.systems.catalogue import Server
+from runners.systems.image import Image, remove_tree
+from runners.systems.locking import exclusive
+from runners.systems.sandbox import Sandbox
+
+CACHE_ENV = {
+    "HOME": "/cache",
+    "GOMODCACHE": "/cache/go/mod",
+    "GOCACHE": "/cache/go/build",
+    "GOFLAGS": "-buildvcs=false",
+}
+_BUILD_TIMEOUT_S = 1800.0
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A built server: where its output is, and under which key."""
+
+    server: Server
+    image: Image
+    key: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder that is mounted at /build."""
+        return cache_folder() / "builds" / f"{self.server.name}-{self.key}"
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has been built."""
+        return (self.folder / "wrkbook-build.json").exists()
+
+    def sandbox(self) -> Sandbox:
+        """The sandbox in which the server runs: its sources and its build, both read-only."""
+        env = dict(self.server.start.env)
+        return Sandbox(
+            self.image, read_only={"/src": self.server.folder, "/build": self.folder}, env=env, workdir="/src"
+        )
+
+
+def artifact(server: Server, image: Image) -> Artifact:
+    """The artifact for the present sources. Its key covers every file of the folder, the image's packages, and the CPU."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in server.folder.rglob("*") if path.is_file()):
+        digest.update(f"{path.relative_to(server.folder)}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    digest.update(json.dumps([image.key, sorted(image.versions.items()), _cpu_model()]).encode())
+    return Artifact(server, image, digest.hexdigest()[:12])
+
+
+def build(server: Server, image: Image) -> Artifact:
+    """Build `server` unless the cache has it.
+
+    Raises
+    ------
+    WrkbookError
+        When a build command fails, with the end of what it printed.
+    """
+    wanted = artifact(server, image)
+    if wanted.ready:
+        return wanted
+    with exclusive(f"build-{wanted.folder.name}", f"{server.name} is being built by another wrkbook"):
+        if not wanted.ready:
+            _run(wanted)
+    return wanted
+
+
+def _run(wanted: Artifact) -> None:
+    server, partial = wanted.server, wanted.folder.with_name(wanted.folder.name + ".partial")
+    remove_tree(partial)
+    partial.mkdir(parents=True)
+    cache = cache_folder() / "build-cache"
+    cache.mkdir(exist_ok=True)
+    sandbox = Sandbox(
+        wanted.image,
+        read_only={"/src": server.folder},
+        writable={"/build": partial, "/cache": cache},
+        env=CACHE_ENV,
+        workdir="/src",
+        builds=True,
+    )
+    seconds = []
+    for command in tqdm(server.build.commands, desc=f"Building {server.name} (once)", unit="step", leave=True):
+        started = time.monotonic()
+        _step(server.name, command, sandbox, partial / "wrkbook-build.log")
+        seconds.append(round(time.monotonic() - started, 2))
+    # A sandbox ends with the thread that started it; so a build that was interrupted never gets this far.
+    (partial / "wrkbook-build.json").write_text(
+        json.dumps({"commands": server.build.commands, "flags": server.build.flags, "seconds": seconds}, indent=1)
+    )
+    remove_tree(wanted.folder)
+    os.rename(partial, wanted.folder)  # noqa: PTH104
+
+
+def _step(name: str, command: list[str], sandbox: Sandbox, log: Path) -> None:
+    with log.open("ab") as output:
+        try:
+            outcome = subprocess.run(
+                sandbox.command(command),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                timeout=_BUILD_TIMEOUT_S,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise WrkbookError(
+                f"building {name} took longer than {_BUILD_TIMEOUT_S:.0f} s: {' '.join(command)}"
+            ) from error
+    if outcome.returncode != 0:
+        tail = "\n    ".join(log.read_text(errors="replace").strip().splitlines()[-12:])
+        raise WrkbookError(f"building {name} failed at: {' '.join(command)}\n    {tail}", f"the whole log: {log}")
+
+
+def _cpu_model() -> str:
+    # -march=native: a cache that is shared between machines must not hand out another CPU's binary.
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))

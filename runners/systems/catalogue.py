@@ -1,0 +1,158 @@
+"""The catalogue of ``servers/*/server.toml``: which systems there are, and what each serves."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from runners.errors import WrkbookError
+from runners.folders import SERVERS
+from runners.records import System
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Service(_Strict):
+    """One contract workload that a server answers, and under which path."""
+
+    workload: Literal["ping", "ping-delay", "discard", "decode", "roundtrip"]
+    path: str = Field(pattern=r"^/[A-Za-z0-9_\-/{}.]*$")
+    codec: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$", max_length=40)
+
+
+class Build(_Strict):
+    """How a server is built, inside the image: the folder is at /src (read-only), the result goes to /build."""
+
+    commands: list[list[str]] = Field(default_factory=list)
+    flags: str = ""
+
+
+class Start(_Strict):
+    """How a server is started, inside the image; ``{port}`` and ``{threads}`` are filled in."""
+
+    command: list[str] = Field(min_length=1)
+    env: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("command")
+    @classmethod
+    def _has_a_port(cls, command: list[str]) -> list[str]:
+        if not any("{port}" in word for word in command):
+            raise ValueError("the command must pass {port} on")
+        return command
+
+
+class Server(_Strict):
+    """A server's manifest.
+
+    Attributes
+    ----------
+    name : the folder's name
+    components : shown name → where its version is read: ``deb:PACKAGE`` or ``go:MODULE``
+    """
+
+    name: str
+    folder: Path
+    title: str
+    language: str
+    role: Literal["origin", "proxy", "reference"]
+    homepage: str = ""
+    packages: list[str] = Field(default_factory=list)
+    components: dict[str, str] = Field(default_factory=dict)
+    build: Build = Build()
+    start: Start
+    serves: list[Service] = Field(min_length=1)
+
+    @field_validator("packages")
+    @classmethod
+    def _are_debian_names(cls, packages: list[str]) -> list[str]:
+        for package in packages:
+            if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", package):
+                raise ValueError(f"not the name of a Debian package: {package!r}")
+        return packages
+
+    @property
+    def codecs(self) -> list[str]:
+        """The codecs that the server decodes with, in the manifest's order."""
+        return list(dict.fromkeys(service.codec for service in self.serves if service.codec))
+
+    def service(self, workload: str, codec: str | None) -> Service | None:
+        """The service for a workload, with this codec where the workload has codecs; None when it is not served."""
+        for service in self.serves:
+            if service.workload == workload and service.codec in (None, codec):
+                return service
+        return None
+
+    def systems(self, workload: str) -> list[System]:
+        """The systems (server and codec) that this server enters into a comparison on `workload`."""
+        return list(
+            dict.fromkeys(System(self.name, service.codec) for service in self.serves if service.workload == workload)
+        )
+
+
+class Catalogue:
+    """All servers that are there, by name.
+
+    Raises
+    ------
+    WrkbookError
+        When a manifest is not valid; the message names the file and the field.
+    """
+
+    def __init__(self, folder: Path = SERVERS) -> None:
+        self.servers = {path.parent.name: load_server(path.parent) for path in sorted(folder.glob("*/server.toml"))}
+
+    def server(self, name: str) -> Server:
+        """The server called `name`."""
+        if name not in self.servers:
+            raise WrkbookError(f"there is no server named {name!r}", _did_you_mean(name, list(self.servers)))
+        return self.servers[name]
+
+    def systems(self, workload: str) -> list[System]:
+        """All systems that serve `workload`."""
+        return [system for server in self.servers.values() for system in server.systems(workload)]
+
+    def system(self, name: str, workloads: list[str]) -> System:
+        """The system called `name` (``drogon+simdjson``, ``gin``), which must serve at least one of `workloads`."""
+        known = {system.name: system for workload in workloads for system in self.systems(workload)}
+        if name not in known:
+            raise WrkbookError(
+                f"no system named {name!r} serves {' or '.join(dict.fromkeys(workloads))}",
+                _did_you_mean(name, list(known)),
+            )
+        return known[name]
+
+    @property
+    def packages(self) -> list[str]:
+        """The Debian packages that all servers together need."""
+        return sorted({package for server in self.servers.values() for package in server.packages})
+
+
+def load_server(folder: Path) -> Server:
+    """Read and check one manifest."""
+    path = folder / "server.toml"
+    if not _NAME.fullmatch(folder.name):
+        raise WrkbookError(
+            f"{folder.name!r} is not a name for a server",
+            "use lower-case letters, digits and hyphens for the folder's name",
+        )
+    try:
+        return Server(name=folder.name, folder=folder, **tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError) as error:
+        raise WrkbookError(f"{path}: {error}") from error
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
+        raise WrkbookError(f"{path}: {'; '.join(lines)}", "CONTRIBUTING.md shows a complete server.toml") from error
+
+
+def _did_you_mean(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return (f"did you mean {close[0]!r}? " if close else "") + f"there are: {', '.join(known) or 'none'}"

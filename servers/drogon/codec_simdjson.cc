@@ -1,0 +1,274 @@
+// simdjson, On-Demand: one pass over the text's structure; each member is decoded when it is reached.
+#include <simdjson.h>
+
+#include "codec.h"
+#include "number.h"
+
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+thread_local ondemand::parser parser;
+
+double read_number(ondemand::value value) {
+  double number;
+  if (!value.get_double().get(number)) return number;
+  const std::string_view token = value.raw_json_token();
+  const char* end = token.data();
+  const auto rare = read_rare_number(end);
+  if (!rare || token.find_first_not_of(" \t\r\n", end - token.data()) != token.npos) throw BadBatch("malformed number");
+  return *rare;
+}
+
+// On-Demand does not look into what it skips: an ignored value is walked, so that all of the document is checked.
+void ignore(ondemand::value value, int level) {
+  switch (value.type()) {
+    case ondemand::json_type::object:
+    case ondemand::json_type::array:
+      if (level > kMaxDepth) throw BadBatch("nested too deeply");
+      break;
+    default:
+      break;
+  }
+  switch (value.type()) {
+    case ondemand::json_type::object:
+      for (ondemand::field field : value.get_object()) {
+        (void)std::string_view(field.unescaped_key());
+        ignore(field.value(), level + 1);
+      }
+      break;
+    case ondemand::json_type::array:
+      for (ondemand::value element : value.get_array()) ignore(element, level + 1);
+      break;
+    case ondemand::json_type::string:
+      (void)std::string_view(value.get_string());
+      break;
+    case ondemand::json_type::number:
+      read_number(value);
+      break;
+    case ondemand::json_type::boolean:
+      (void)bool(value.get_bool());
+      break;
+    case ondemand::json_type::null:
+      if (!value.is_null()) throw BadBatch("malformed literal");
+      break;
+    default:
+      throw BadBatch("malformed value");
+  }
+}
+
+// Calls read(is, value) for each member of an object that stands at this level; `is(name)` asks for the member's name,
+// and read returns whether it knew it. Names are compared as they are written, which no unescaping precedes; only those
+// that stay unknown are unescaped, and looked at again if that changed them.
+template <class Read>
+void each_member(ondemand::object object, int level, Read read) {
+  for (ondemand::field field : object) {
+    const ondemand::raw_json_string written = field.key();
+    const auto is_written = [written](std::string_view name) { return written.unsafe_is_equal(name); };
+    if (read(is_written, field.value())) continue;
+    const std::string_view key = field.unescaped_key();
+    if (read([key](std::string_view name) { return key == name; }, field.value())) continue;
+    ignore(field.value(), level + 1);
+  }
+}
+
+Text read_text(ondemand::value value) { return std::string_view(value.get_string()); }
+
+Value read_value(ondemand::value value) {
+  switch (value.type()) {
+    case ondemand::json_type::string:
+      return read_text(value);
+    case ondemand::json_type::number:
+      return read_number(value);
+    case ondemand::json_type::boolean:
+      return bool(value.get_bool());
+    case ondemand::json_type::null:
+      if (value.is_null()) return nullptr;
+      [[fallthrough]];
+    default:
+      throw BadBatch("value: a string, number, boolean or null");
+  }
+}
+
+std::optional<Text> read_optional_text(ondemand::value value) {
+  if (value.is_null()) return std::nullopt;
+  return read_text(value);
+}
+
+// Decodes the objects of an array onto the end of a table.
+template <class Row, class ReadRow>
+Rows<Row> read_rows(ondemand::array array, std::vector<Row>& table, ReadRow read_row) {
+  const auto first = static_cast<uint32_t>(table.size());
+  for (ondemand::object object : array) read_row(object, table.emplace_back());
+  return {first, static_cast<uint32_t>(table.size()) - first};
+}
+
+void read_filter(ondemand::object object, Filter& filter) {
+  each_member(object, 6, [&](auto is, ondemand::value value) {
+    if (is("column")) {
+      filter.column = read_text(value);
+    } else if (is("value")) {
+      filter.value = read_value(value);
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+void read_read_column(ondemand::object object, ReadColumn& column) {
+  each_member(object, 6, [&](auto is, ondemand::value value) {
+    if (is("column")) {
+      column.column = read_text(value);
+    } else if (is("dataReturnType")) {
+      column.data_return_type = read_optional_text(value);
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+void read_operation_body(ondemand::object object, OperationBody& body, Batch& batch) {
+  each_member(object, 4, [&](auto is, ondemand::value value) {
+    if (is("filters")) {
+      body.filters = read_rows(value.get_array(), batch.filters, read_filter);
+    } else if (is("readColumns")) {
+      body.read_columns.reset();
+      if (!value.is_null()) body.read_columns = read_rows(value.get_array(), batch.read_columns, read_read_column);
+    } else if (is("operationId")) {
+      body.operation_id = read_optional_text(value);
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+void read_operation(ondemand::object object, Operation& operation, Batch& batch) {
+  each_member(object, 3, [&](auto is, ondemand::value value) {
+    if (is("method")) {
+      operation.method = read_text(value);
+    } else if (is("relative-url")) {
+      operation.relative_url = read_text(value);
+    } else if (is("body")) {
+      read_operation_body(value.get_object(), operation.body, batch);
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
+void decode(const Body& body, Batch& batch) try {
+  if (body.text().starts_with("\xEF\xBB\xBF")) throw BadBatch("a byte order mark");  // simdjson skips it
+  ondemand::document document = parser.iterate(body.data(), body.size(), body.capacity());
+  each_member(document.get_object(), 1, [&](auto is, ondemand::value value) {
+    if (!is("operations")) return false;
+    batch.clear();  // given twice, the last counts
+    read_rows(value.get_array(), batch.operations,
+              [&](ondemand::object object, Operation& operation) { read_operation(object, operation, batch); });
+    return true;
+  });
+  if (!document.at_end()) throw BadBatch("text behind the document");
+} catch (const simdjson::simdjson_error& error) {
+  throw BadBatch(error.what());
+}
+
+using Builder = simdjson::builder::string_builder;
+
+void append(Builder& out, const Filter& filter) {
+  out.append_raw(R"({"column":)");
+  out.escape_and_append_with_quotes(filter.column);
+  out.append_raw(R"(,"value":)");
+  if (const auto* text = std::get_if<Text>(&filter.value)) {
+    out.escape_and_append_with_quotes(*text);
+  } else if (const auto* number = std::get_if<double>(&filter.value)) {
+    out.append(*number);
+  } else if (const auto* boolean = std::get_if<bool>(&filter.value)) {
+    out.append(*boolean);
+  } else {
+    out.append_null();
+  }
+  out.append_raw("}");
+}
+
+void append(Builder& out, const ReadColumn& column) {
+  out.append_raw(R"({"column":)");
+  out.escape_and_append_with_quotes(column.column);
+  if (column.data_return_type) {
+    out.append_raw(R"(,"dataReturnType":)");
+    out.escape_and_append_with_quotes(*column.data_return_type);
+  }
+  out.append_raw("}");
+}
+
+template <class Row>
+void append_rows(Builder& out, std::span<const Row> rows) {
+  out.start_array();
+  for (const Row& row : rows) {
+    if (&row != rows.data()) out.append_comma();
+    append(out, row);
+  }
+  out.end_array();
+}
+
+void append(Builder& out, const Batch& batch, const Operation& operation) {
+  out.append_raw(R"({"method":)");
+  out.escape_and_append_with_quotes(operation.method);
+  out.append_raw(R"(,"relative-url":)");
+  out.escape_and_append_with_quotes(operation.relative_url);
+  out.append_raw(R"(,"body":{"filters":)");
+  append_rows(out, batch.rows(operation.body.filters));
+  if (operation.body.read_columns) {
+    out.append_raw(R"(,"readColumns":)");
+    append_rows(out, batch.rows(*operation.body.read_columns));
+  }
+  if (operation.body.operation_id) {
+    out.append_raw(R"(,"operationId":)");
+    out.escape_and_append_with_quotes(*operation.body.operation_id);
+  }
+  out.append_raw("}}");
+}
+
+// Each thread has one builder, so that only the finished text is allocated.
+template <class Write>
+std::string build(Write write) {
+  thread_local Builder out;
+  out.clear();
+  write(out);
+  return std::string(std::string_view(out));
+}
+
+std::string encode_receipt(const Receipt& receipt) {
+  return build([&](Builder& out) {
+    out.append_raw(R"({"operations":)");
+    out.append(receipt.operations);
+    out.append_raw(R"(,"filters":)");
+    out.append(receipt.filters);
+    out.append_raw(R"(,"readColumns":)");
+    out.append(receipt.read_columns);
+    out.append_raw(R"(,"nulls":)");
+    out.append(receipt.nulls);
+    out.append_raw(R"(,"textBytes":)");
+    out.append(receipt.text_bytes);
+    out.append_raw(R"(,"numberSum":)");
+    out.append(receipt.number_sum);
+    out.append_raw("}");
+  });
+}
+
+std::string encode_batch(const Batch& batch) {
+  return build([&](Builder& out) {
+    out.append_raw(R"({"operations":[)");
+    for (const Operation& operation : batch.operations) {
+      if (&operation != batch.operations.data()) out.append_comma();
+      append(out, batch, operation);
+    }
+    out.append_raw("]}");
+  });
+}
+
+}  // namespace
+
+const Codec simdjson_codec{decode, encode_receipt, encode_batch};

@@ -1,0 +1,4 @@
+#pragma once
+
+// Registers the contract's workloads with the application.
+void register_routes();

@@ -1,0 +1,67 @@
+// Command server answers the workloads of the contract with gin on net/http.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/minio/simdjson-go"
+)
+
+const usage = "usage: server --port PORT --threads THREADS"
+
+func main() {
+	flags := flag.NewFlagSet("server", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
+	port := flags.Uint("port", 0, "TCP port on 127.0.0.1")
+	threads := flags.Int("threads", 0, "threads that run Go code")
+	if flags.Parse(os.Args[1:]) != nil {
+		os.Exit(2)
+	}
+	if flags.NArg() > 0 || *port < 1 || *port > 65535 || *threads < 1 {
+		flags.Usage()
+		os.Exit(2)
+	}
+	if err := run(*port, *threads); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+func run(port uint, threads int) error {
+	if !simdjson.SupportedCPU() {
+		return errors.New("simdjson-go needs a CPU with AVX2 and CLMUL")
+	}
+	runtime.GOMAXPROCS(threads)
+	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.FormatUint(uint64(port), 10)))
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: newHandler(), ReadHeaderTimeout: time.Minute}
+	stop, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer release()
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err = <-failed:
+		return err
+	case <-stop.Done():
+	}
+	// Requests under way get half a second, then every connection is closed.
+	grace, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		return server.Close()
+	}
+	return nil
+}

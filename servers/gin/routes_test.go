@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var server = httptest.NewServer(newHandler())
+
+// ask sends a request, chunked on demand, and holds the headers of the answer against the contract.
+func ask(t *testing.T, method, path string, body []byte, chunked bool) (status int, answer string) {
+	t.Helper()
+	var reader io.Reader = bytes.NewReader(body)
+	if chunked {
+		reader = io.MultiReader(reader) // of unknown length
+	}
+	request, err := http.NewRequest(method, server.URL+path, reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := response.Header
+	if header.Get("Content-Length") != strconv.Itoa(len(content)) || header.Get("Date") == "" ||
+		header.Get("Content-Type") != "application/json" && !strings.HasPrefix(path, "/ping") {
+		t.Errorf("%s %s: %v", method, path, header)
+	}
+	return response.StatusCode, string(content)
+}
+
+func TestPingSaysHello(t *testing.T) {
+	for _, path := range []string{"/ping", "/ping/delay/0", "/ping/delay/20", "/ping/rand_delay/20", "/ping/rand_delay/0"} {
+		if status, answer := ask(t, "GET", path, nil, false); status != 200 || answer != "Hello, World!" {
+			t.Error(path, status, answer)
+		}
+	}
+	for _, ms := range []string{"-1", "x", "1.5", "60001", "+1", "99999999999999999999"} {
+		if status, _ := ask(t, "GET", "/ping/delay/"+ms, nil, false); status != 400 {
+			t.Error(ms, status)
+		}
+	}
+}
+
+func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
+	for request, want := range map[string]int{
+		"GET /": 404, "GET /pings": 404, "GET /ping/": 404, "POST /dbop/db": 404, "POST /DISCARD/a/b": 404, "GET /dbop/a/b/c": 404,
+		"POST /ping": 405, "DELETE /ping/delay/1": 405, "GET /dbop/a/b": 405, "PUT /dbopsimd/a/b/echo": 405, "GET /discard/a/b": 405,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if status, answer := ask(t, method, path, nil, false); status != want || !strings.HasPrefix(answer, `{"error":`) && want == 404 {
+			t.Error(request, status, answer)
+		}
+	}
+}
+
+func TestNamesHave1To64CharactersOnceDecoded(t *testing.T) {
+	for name, want := range map[string]int{
+		"a": 200, strings.Repeat("%F0%9F%98%80", 64): 200, strings.Repeat("%41", 64): 200, "a%2Fb": 200, "a+b": 200,
+		"": 400, strings.Repeat("%F0%9F%98%80", 65): 400, strings.Repeat("a", 65): 400,
+	} {
+		for _, path := range []string{"/discard/%s/t", "/discard/d/%s", "/dbopsimd/%s/t", "/dbopjson/d/%s"} {
+			status, _ := ask(t, "POST", fmt.Sprintf(path, name), []byte(document{}.String()), false)
+			if status == 404 && name == "" && strings.HasSuffix(path, "/%s") {
+				continue // gin has no parameter there then: the path is unknown
+			}
+			if status != want {
+				t.Errorf("%s with %q: %d", path, name, status)
+			}
+		}
+	}
+}
+
+func TestABodyMayHave4MiBAndNoMore(t *testing.T) {
+	batch := []byte(document{}.String())
+	for _, path := range []string{"/discard/a/b", "/dbop/a/b", "/dbopjson/a/b/echo", "/dbopsimd/a/b"} {
+		for size, want := range map[int]int{maxBody: 200, maxBody + 1: 413, 2 * maxBody: 413} {
+			for _, chunked := range []bool{false, true} {
+				body := append(batch, bytes.Repeat([]byte{' '}, size-len(batch))...)
+				if status, answer := ask(t, "POST", path, body, chunked); status != want {
+					t.Error(path, size, chunked, status, answer)
+				}
+			}
+		}
+	}
+}
+
+func TestDiscardCountsBytes(t *testing.T) {
+	for _, size := range []int{0, 1, 4096, 1 << 20} {
+		for _, chunked := range []bool{false, true} {
+			want := fmt.Sprintf(`{"bytes":%d}`, size)
+			if status, answer := ask(t, "POST", "/discard/a/b", make([]byte, size), chunked); status != 200 || answer != want {
+				t.Error(size, chunked, status, answer)
+			}
+		}
+	}
+}
+
+func TestBadBodiesAreAnsweredWithAnError(t *testing.T) {
+	for _, body := range refused() {
+		for _, path := range []string{"/dbopjson/a/b", "/dbopsimd/a/b", "/dbopjson/a/b/echo", "/dbopsimd/a/b/echo"} {
+			if status, answer := ask(t, "POST", path, body, false); status != 400 || !strings.HasPrefix(answer, `{"error":"`) {
+				t.Errorf("%s: %d %s: %.200q", path, status, answer, body)
+			}
+		}
+	}
+}
