@@ -187,9 +187,7 @@ class Experiment:
 
     def _record(self, image: Image, nonconforming: dict[str, str]) -> dict[str, Any]:
         placebo = next((system for system in self.design.systems if system.placebo), None)
-        original = next(
-            (s for s in self.design.systems if placebo and (s.server, s.codec) == (placebo.server, placebo.codec)), None
-        )
+        original = next((system for system in self.design.systems if placebo and placebo.repeats(system)), None)
         return {
             "started_at": datetime.now(UTC).isoformat(),
             "profile": self.parameters.profile,

@@ -67,6 +67,10 @@ class System:
             return PLACEBO
         return self.server if self.codec is None else f"{self.server}+{self.codec}"
 
+    def repeats(self, other: System) -> bool:
+        """Whether this is the A/A control of `other`."""
+        return self.placebo and not other.placebo and (self.server, self.codec) == (other.server, other.codec)
+
 
 @dataclass(frozen=True)
 class Request:

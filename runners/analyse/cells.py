@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from runners.analyse import histograms
+from runners import histograms
 from runners.analyse.checks import bottleneck
 from runners.analyse.estimates import geometric_mean_interval, percentile_intervals
 from runners.analyse.tables import Tables
 from runners.records import PERCENTILES, Histogram, Interval, percentile_column
 
 _US = 1e-6
+# Up to p99.99, evenly on the logarithm of the tail, as the curves are drawn.
+_CURVE = tuple(round(100 * (1 - tail), 4) for tail in np.geomspace(0.5, 0.0001, 60))
+_CURVE_COLUMNS = ["system", "workload", "percentile", "value_s", "estimable"]
 
 
 def build_cells(
@@ -33,6 +36,18 @@ def build_cells(
         if row["server"] in nonconforming:
             row["status"] = f"failed: {nonconforming[row['server']]}"
     return pd.DataFrame(rows)
+
+
+def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
+    """Percentile curves of the merged service times: system, workload, percentile, value_s, estimable."""
+    frames = []
+    for system, workload in cells.loc[cells["status"] == "ok", ["system", "workload"]].itertuples(index=False):
+        merged = histograms.merge(launch_histograms(tables, system, workload))
+        values_s = histograms.percentiles(merged.values_us, merged.counts, _CURVE) * _US
+        estimable = [histograms.estimable(merged.total_count, percentile) for percentile in _CURVE]
+        columns = [[system] * len(_CURVE), [workload] * len(_CURVE), _CURVE, values_s, estimable]
+        frames.append(pd.DataFrame(dict(zip(_CURVE_COLUMNS, columns, strict=True))))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=_CURVE_COLUMNS)
 
 
 def windows_by_block(tables: Tables, system: str, workload: str) -> dict[int, list[float]]:

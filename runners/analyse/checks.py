@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from runners.analyse import histograms
+from runners import histograms
 from runners.analyse.usage import window_usage
 from runners.records import Bottleneck, Check, LoadResult
 

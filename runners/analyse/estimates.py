@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from runners.analyse import histograms
+from runners import histograms
 from runners.records import Histogram, Interval
 
 RESAMPLES = 10_000

@@ -8,20 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from runners.analyse import histograms
-from runners.analyse.cells import build_cells, launch_histograms, windows_by_block
+from runners.analyse.cells import build_cells, build_curves, windows_by_block
 from runners.analyse.estimates import compare
 from runners.analyse.published import published_values
 from runners.analyse.tables import Tables, build_tables
 from runners.analyse.verdicts import holm, noise_floor, verdict
 from runners.ledger import Run
 from runners.records import PLACEBO, Interval
-
-# Up to p99.99, evenly on the logarithm of the tail, as the curves are drawn.
-_CURVE = tuple(round(100 * (1 - tail), 4) for tail in np.geomspace(0.5, 0.0001, 60))
 
 
 @dataclass(frozen=True)
@@ -184,26 +179,8 @@ class Results:
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """Percentile curves of the merged service times: system, workload, percentile, value_s, estimable."""
-        frames = []
-        for _, cell in self.cells[self.cells["status"] == "ok"].iterrows():
-            merged = histograms.merge(launch_histograms(self.tables, cell["system"], cell["workload"]))
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "system": cell["system"],
-                        "workload": cell["workload"],
-                        "percentile": _CURVE,
-                        "value_s": histograms.percentiles(merged.values_us, merged.counts, _CURVE) * 1e-6,
-                        "estimable": [histograms.estimable(merged.total_count, percentile) for percentile in _CURVE],
-                    }
-                )
-            )
-        return (
-            pd.concat(frames, ignore_index=True)
-            if frames
-            else pd.DataFrame(columns=["system", "workload", "percentile", "value_s", "estimable"])
-        )
+        """See :func:`runners.analyse.cells.build_curves`."""
+        return build_curves(self.tables, self.cells)
 
     @property
     def checks(self) -> pd.DataFrame:
@@ -233,7 +210,7 @@ class Results:
     @cached_property
     def precision_reached_ratio(self) -> float:
         """The largest half-width of all ratios; infinite where one has no interval."""
-        frame = self.comparisons[self.comparisons["system_a"] != PLACEBO]
+        frame = self.comparisons
         widths = (frame["ratio_high"] - frame["ratio_low"]) / 2 / frame["ratio"]
         return float(widths.max()) if len(widths) and widths.notna().all() else math.inf
 

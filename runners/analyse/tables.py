@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from runners.analyse import histograms
+from runners import histograms
 from runners.analyse.checks import trial_checks
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS

@@ -18,6 +18,7 @@ from runners.records import Interval, Verdict
 
 SIGNIFICANCE = 0.05
 SMALLEST_BAND = 0.02
+LARGEST_EQUIVALENCE = 0.05
 
 
 def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
@@ -74,7 +75,8 @@ def verdict(
         the whole interval lies below 1/(1+ε), likewise;
     ``equivalent``
         the whole interval lies within the band, its ends included (a 95 % interval is stricter than the 90 % that two
-        one-sided tests need: Schuirmann 1987). Significance plays no part: a sure 1 % is still within the band;
+        one-sided tests need: Schuirmann 1987), and within 5 %: on a machine so noisy that the band is wider, nothing
+        was found, but that is no equality. Significance plays no part: a sure 1 % is still within the band;
     ``inconclusive``
         anything else: the interval crosses an edge of the band, or lies beyond it without significance after Holm's
         correction, or has no width because there is one block only (NaN).
@@ -90,12 +92,13 @@ def verdict(
         knows by how much it would lead.
     """
     edge = 1 + band(floor)
+    near = min(edge, 1 + LARGEST_EQUIVALENCE)
     unbounded: Verdict = "inconclusive"
     if ratio.low > edge and p_adjusted < SIGNIFICANCE:
         unbounded = "faster"
     elif ratio.high < 1 / edge and p_adjusted < SIGNIFICANCE:
         unbounded = "slower"
-    elif ratio.low >= 1 / edge and ratio.high <= edge:
+    elif ratio.low >= 1 / near and ratio.high <= near:
         unbounded = "equivalent"
     if not (first_client_bound or second_client_bound):
         return unbounded

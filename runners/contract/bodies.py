@@ -34,7 +34,7 @@ def request_body(operations: int, style: Style = "pretty", seed: int = 0) -> byt
         raise ValueError(f"a batch has 1 to {MOST_ELEMENTS} operations, not {operations}")
     if style not in get_args(Style):
         raise ValueError(f"a body is written in one of the styles {', '.join(get_args(Style))}, not {style!r}")
-    chance = random.Random(seed)  # noqa: S311 (repeatable, not secret)
+    chance = random.Random(seed)
     batch = {"operations": [_operation(number, chance) for number in range(1, operations + 1)]}
     if style == "pretty":
         return json.dumps(batch, indent=2).encode() + b"\n"

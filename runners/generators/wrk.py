@@ -24,7 +24,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from runners.analyse import histograms
+from runners import histograms
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
 from runners.records import Histogram, Load, LoadErrors, LoadResult, Request
@@ -73,7 +73,7 @@ class Wrk:
         """What wrk measured; see :class:`runners.generators.Generator`.
 
         ``service_time`` is recovered from the printed histogram (``corrected``), as
-        :func:`runners.analyse.histograms.recover` explains.
+        :func:`runners.histograms.recover` explains.
         """
         text, exact = parse_text(stdout), _parse_exact(stdout)
         if (text.threads_count, text.connections_count) != (load.threads, load.connections):

@@ -63,13 +63,18 @@ class Progress:
         }
 
     def precision(self) -> float:
-        """The largest half-width among the ratios of all pairs within each workload; infinite while unknown."""
+        """The largest half-width among the ratios of all pairs within each workload; infinite while unknown.
+
+        The A/A control counts against the system that it repeats, and against no other.
+        """
         ratios: list[Interval] = []
         for workload in self.settings.design.compared:
             cells = [
-                cell for cell in self.throughputs if cell.workload == workload and cell.system not in self.excluded
+                cell for cell in self.settings.design.cells if cell in self.throughputs and cell.workload == workload
             ]
             for first, second in itertools.combinations(cells, 2):
+                if first.system.placebo or (second.system.placebo and not second.system.repeats(first.system)):
+                    continue
                 blocks = sorted(self.throughputs[first].keys() & self.throughputs[second].keys())
                 sides = [[self.throughputs[cell][block] for block in blocks] for cell in (first, second)]
                 ratios.append(compare(sides[0], sides[1], resamples=_RESAMPLES).interval)

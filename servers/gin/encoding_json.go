@@ -6,8 +6,8 @@ import (
 	"encoding/json/v2"
 )
 
-// encodingJSON decodes with the standard library. Its second version is the one to use since Go 1.27: it compares member
-// names exactly and refuses invalid UTF-8 and lone surrogates by itself, which the first version's defaults do not.
+// encodingJSON decodes with the standard library, by its second version, which is the one to use since Go 1.27: it compares
+// member names exactly and refuses invalid UTF-8 and lone surrogates by itself. The first version does neither.
 type encodingJSON struct {
 	reply bytes.Buffer
 }
@@ -31,7 +31,7 @@ func (c *encodingJSON) encode(batch *Batch) ([]byte, error) {
 	return c.reply.Bytes(), err
 }
 
-// UnmarshalJSONFrom stops at the bound, where the library would fill the memory: 4 MiB of {}, make a slice of 200 MB.
+// UnmarshalJSONFrom stops at the bound, where the library would go on: 4 MiB of {}, would take 400 MB.
 func (l *list[T]) UnmarshalJSONFrom(from *jsontext.Decoder) error {
 	token, err := from.ReadToken()
 	if err != nil {

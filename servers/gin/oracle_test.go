@@ -9,8 +9,8 @@ import (
 )
 
 // oracle tells what the contract says of a body, by the plainest means: a generic tree, walked member by member.
-// strict is the receipt of an accepted batch; ok is false for a refused one.
-func oracle(body []byte) (strict Receipt, ok bool) {
+// ok is false for a refused one.
+func oracle(body []byte) (receipt Receipt, ok bool) {
 	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)) || depth(body) > maxDepth {
 		return Receipt{}, false
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // tape reads simdjson-go's tape by its documented format: a word of a tag and a payload for each value and each bracket,
-// and a second word for the length of a string and for the bits of a number. simdjson.Iter does the same at three times
-// the cost.
+// and a second word for the length of a string and for the bits of a number. simdjson.Iter does the same at twice the
+// cost.
 type tape struct {
 	words    []uint64
 	message  []byte // holds the strings without escapes

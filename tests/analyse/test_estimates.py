@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from runners.analyse import histograms
+from runners import histograms
 from runners.analyse.estimates import compare, geometric_mean_interval, percentile_intervals, ratio_interval
 from runners.records import Histogram, Interval
 

@@ -9,9 +9,9 @@ import wrk_printer
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from runners.analyse.histograms import correct
 from runners.generators import GeneratorError
 from runners.generators.wrk import Wrk
+from runners.histograms import correct
 from runners.records import Histogram, Load, LoadErrors, Request
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "wrk"

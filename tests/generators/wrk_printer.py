@@ -6,7 +6,7 @@
 import json
 import math
 
-from runners.analyse import histograms
+from runners import histograms
 from runners.records import Load
 
 

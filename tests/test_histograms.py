@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.analyse.histograms import (
+from runners.histograms import (
     correct,
     estimable,
     maximum,

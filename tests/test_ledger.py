@@ -1,0 +1,82 @@
+"""The ledger: records are whole, written once, and never silently wrong."""
+
+import gzip
+import json
+
+import pytest
+
+from runners.errors import WrkbookError
+from runners.ledger import Run, check_run_id, new_run_id, runs, write_once
+
+TRIAL = {"system": "gin+encoding/json", "workload": "decode-10", "block": 1, "windows": []}
+
+
+@pytest.fixture
+def run(tmp_path):
+    found = Run("02-json-decode", "r1", tmp_path)
+    found.open({"profile": "quick"})
+    return found
+
+
+def test_what_was_written_is_read_again(run):
+    run.write_block(1, [TRIAL])
+    (read,) = run.trials()
+    assert {name: read[name] for name in TRIAL} == TRIAL
+    assert run.read()["profile"] == "quick"
+    assert [found.run_id for found in runs("02-json-decode", run.base)] == ["r1"]
+
+
+def test_a_block_is_never_overwritten(run):
+    run.write_block(1, [TRIAL])
+    with pytest.raises(WrkbookError, match="never overwritten"):
+        run.write_block(1, [TRIAL])
+
+
+def test_a_run_is_opened_once(run):
+    with pytest.raises(WrkbookError, match="never overwritten"):
+        run.open({})
+
+
+def test_a_block_that_fails_half_way_leaves_nothing(run):
+    with pytest.raises(TypeError):
+        run.write_block(1, [TRIAL, {**TRIAL, "system": "other", "windows": object()}])
+    assert list(run.trials()) == []
+    assert [path.name for path in run.folder.iterdir()] == ["run.json"]
+
+
+def test_what_an_interrupted_write_left_is_replaced(run):
+    (run.folder / ".partial-block-001").mkdir()
+    run.write_block(1, [TRIAL])
+    assert len(list(run.trials())) == 1
+
+
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-10], lambda raw: b"", lambda raw: gzip.compress(b'{"schema":')])
+def test_a_damaged_record_is_named(run, damage):
+    folder = run.write_block(1, [TRIAL])
+    (path,) = folder.iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(WrkbookError, match=path.name):
+        list(run.trials())
+
+
+def test_a_record_of_another_schema_is_named(run):
+    folder = run.write_block(1, [TRIAL])
+    (path,) = folder.iterdir()
+    path.write_bytes(gzip.compress(json.dumps({"schema": "wrkbook.trial/0"}).encode()))
+    with pytest.raises(WrkbookError, match="wrkbook.trial/0"):
+        list(run.trials())
+
+
+@pytest.mark.parametrize("run_id", ["../x", "", "a b", "/etc", "x" * 65, ".hidden", "a;b", "é"])
+def test_a_run_id_that_is_no_plain_name_is_refused(run_id):
+    with pytest.raises(WrkbookError, match="run-id"):
+        check_run_id(run_id)
+
+
+def test_a_new_run_id_is_a_good_one():
+    assert check_run_id(new_run_id("quick")).endswith("-quick")
+
+
+def test_writing_to_a_folder_that_is_not_there_tells_what_to_do(tmp_path):
+    with pytest.raises(WrkbookError, match="could not be written"):
+        write_once(tmp_path / "missing" / "file", b"x")

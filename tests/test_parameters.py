@@ -1,0 +1,109 @@
+"""Parameters: what is accepted, and what the errors say."""
+
+import pytest
+
+from runners.commands import _joined_parameters, _parameter_values
+from runners.errors import WrkbookError
+from runners.parameters import check_parameters, from_notebook
+
+
+def test_the_defaults_are_valid_and_standard():
+    assert check_parameters({}).profile == "standard"
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"profil": "quick"}, "unknown parameter profil (did you mean profile?)"),
+        ({"profile": "fast"}, "parameter profile"),
+        ({"connections": "80"}, "parameter connections"),
+        ({"connections": True}, "parameter connections"),
+        ({"connections": 0}, "parameter connections"),
+        ({"batch_sizes": []}, "parameter batch_sizes"),
+        ({"batch_sizes": [0]}, "0 is not from 1 to 4096"),
+        ({"batch_sizes": [4097]}, "4097 is not from 1 to 4096"),
+        ({"batch_sizes": [10, 10]}, "given twice"),
+        ({"batch_sizes": 10}, "parameter batch_sizes"),
+        ({"systems": "gin"}, "parameter systems"),
+        ({"precision": 0}, "parameter precision"),
+        ({"body_style": "ugly"}, "parameter body_style"),
+        ({"seed": -1}, "parameter seed"),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_what_is_wrong(values, told):
+    with pytest.raises(WrkbookError) as caught:
+        check_parameters(values)
+    assert told in str(caught.value)
+    assert "→" in str(caught.value)
+
+
+def test_all_wrong_parameters_are_told_at_once():
+    with pytest.raises(WrkbookError) as caught:
+        check_parameters({"profil": 1, "connections": -1})
+    assert "profil" in str(caught.value)
+    assert "connections" in str(caught.value)
+
+
+def test_a_whole_number_will_do_for_a_fraction_of_minutes():
+    assert check_parameters({"budget_minutes": 5}).budget_minutes == 5.0
+
+
+def test_the_profile_gives_way_to_what_the_parameters_say():
+    profile = check_parameters({"profile": "quick", "max_blocks": 2, "budget_minutes": 1.5}).effective_profile
+    assert (profile.min_blocks, profile.max_blocks, profile.budget_minutes) == (2, 2, 1.5)
+
+
+def test_more_blocks_at_least_than_at_most_are_refused():
+    with pytest.raises(WrkbookError, match="min_blocks"):
+        _ = check_parameters({"min_blocks": 5, "max_blocks": 4}).effective_profile
+
+
+def test_a_name_that_papermill_injected_counts_even_when_it_is_unknown():
+    namespace = {
+        "In": ["", "profile = 'standard'", "# Parameters\nprofil = 'quick'\n"],
+        "profil": "quick",
+        "profile": "standard",
+        "x": 1,
+    }
+    assert from_notebook(namespace) == {"profile": "standard", "profil": "quick"}
+
+
+def test_other_names_of_a_notebook_are_no_parameters():
+    assert from_notebook({"In": ["", "x = 3"], "x": 3, "profile": "quick"}) == {"profile": "quick"}
+
+
+def test_the_command_line_takes_a_parameter_as_two_words_or_one():
+    words = ["run", "-p", "connections", "40", "-p", "seed=2", "--parameter", "systems", "gin,drogon"]
+    assert _joined_parameters(words) == [
+        "run",
+        "-p",
+        "connections=40",
+        "-p",
+        "seed=2",
+        "--parameter",
+        "systems=gin,drogon",
+    ]
+
+
+def test_values_from_the_command_line_get_their_types():
+    values = _parameter_values(
+        [
+            "connections=40",
+            "server_cpus=0",
+            "batch_sizes=1,10",
+            "systems=gin+encoding/json,drogon+glaze",
+            "precision=0.05",
+        ]
+    )
+    assert values == {
+        "connections": 40,
+        "server_cpus": "0",
+        "batch_sizes": [1, 10],
+        "systems": ["gin+encoding/json", "drogon+glaze"],
+        "precision": 0.05,
+    }
+
+
+def test_a_parameter_without_a_value_is_an_error():
+    with pytest.raises(WrkbookError, match="seed has no value"):
+        _parameter_values(_joined_parameters(["-p", "seed"])[1:])
