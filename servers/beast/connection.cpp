@@ -1,8 +1,6 @@
 #include "connection.hpp"
 
-#include "counting_body.hpp"
-#include "routes.hpp"
-
+#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -10,8 +8,6 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +15,9 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "counting_body.hpp"
+#include "routes.hpp"
 
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
@@ -115,10 +114,10 @@ Task serve(Socket socket) {
     if (error && !is_malformed(error)) co_return;  // the client is gone
 
     const auto& request = parser.get();
-    const Answer answer =
-        error == http::error::body_limit ? error_answer(http::status::payload_too_large, "body over 4 MiB")
-        : error                          ? error_answer(http::status::bad_request, "malformed request")
-                                         : route(request.method(), request.target(), request.body().bytes);
+    const Answer answer = error == http::error::body_limit
+                              ? error_answer(http::status::payload_too_large, "body over 4 MiB")
+                          : error ? error_answer(http::status::bad_request, "malformed request")
+                                  : route(request.method(), request.target(), request.body().bytes);
     const bool keep_alive = !error && request.keep_alive();
     fill(response, answer, parser, keep_alive);
     const auto [write_error, size] = co_await http::async_write(socket, response, as_result);

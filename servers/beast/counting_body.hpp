@@ -4,7 +4,6 @@
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/optional/optional.hpp>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -20,9 +19,7 @@ struct counting_body {
     template <bool is_request, class Fields>
     reader(boost::beast::http::header<is_request, Fields>&, value_type& body) : body_{body} {}
 
-    void init(const boost::optional<std::uint64_t>&, boost::beast::error_code& error) {
-      error = {};
-    }
+    void init(const boost::optional<std::uint64_t>&, boost::beast::error_code& error) { error = {}; }
 
     template <class Buffers>
     std::size_t put(const Buffers& buffers, boost::beast::error_code& error) {

@@ -1,12 +1,9 @@
-#include "connection.hpp"
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
-
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -20,6 +17,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "connection.hpp"
 
 namespace net = boost::asio;
 using tcp = net::ip::tcp;

@@ -2,7 +2,6 @@
 
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/verb.hpp>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,8 +10,8 @@
 struct Answer {
   boost::beast::http::status status;
   std::string_view content_type;
-  std::string body;            // all but the error texts fit into the string object itself
-  std::string_view allow = {}; // the methods of the path, for 405
+  std::string body;             // all but the error texts fit into the string object itself
+  std::string_view allow = {};  // the methods of the path, for 405
 };
 
 Answer error_answer(boost::beast::http::status status, std::string_view message);

@@ -10,7 +10,7 @@ namespace ondemand = simdjson::ondemand;
 
 thread_local ondemand::parser parser;
 
-double read_number(ondemand::value value) {
+simdjson_never_inline double read_number(ondemand::value value) {
   double number;
   if (!value.get_double().get(number)) return number;
   const std::string_view token = value.raw_json_token();
@@ -21,7 +21,7 @@ double read_number(ondemand::value value) {
 }
 
 // On-Demand does not look into what it skips: an ignored value is walked, so that all of the document is checked.
-void ignore(ondemand::value value, int level) {
+simdjson_never_inline void ignore(ondemand::value value, int level) {
   switch (value.type()) {
     case ondemand::json_type::object:
     case ondemand::json_type::array:
@@ -61,7 +61,7 @@ void ignore(ondemand::value value, int level) {
 // and read returns whether it knew it. Names are compared as they are written, which no unescaping precedes; only those
 // that stay unknown are unescaped, and looked at again if that changed them.
 template <class Read>
-void each_member(ondemand::object object, int level, Read read) {
+simdjson_inline void each_member(ondemand::object object, int level, Read read) {
   for (ondemand::field field : object) {
     const ondemand::raw_json_string written = field.key();
     const auto is_written = [written](std::string_view name) { return written.unsafe_is_equal(name); };
@@ -72,43 +72,46 @@ void each_member(ondemand::object object, int level, Read read) {
   }
 }
 
-Text read_text(ondemand::value value) { return std::string_view(value.get_string()); }
+simdjson_inline void read(ondemand::value value, Text& text) { text = std::string_view(value.get_string()); }
 
-Value read_value(ondemand::value value) {
-  switch (value.type()) {
+simdjson_inline void read(ondemand::value value, std::optional<Text>& text) {
+  text.reset();
+  if (!value.is_null()) read(value, text.emplace());
+}
+
+simdjson_inline void read(ondemand::value json, Value& value) {
+  switch (json.type()) {
     case ondemand::json_type::string:
-      return read_text(value);
+      return read(json, value.emplace<Text>());
     case ondemand::json_type::number:
-      return read_number(value);
+      value = read_number(json);
+      return;
     case ondemand::json_type::boolean:
-      return bool(value.get_bool());
+      value = bool(json.get_bool());
+      return;
     case ondemand::json_type::null:
-      if (value.is_null()) return nullptr;
+      value = nullptr;
+      if (json.is_null()) return;
       [[fallthrough]];
     default:
       throw BadBatch("value: a string, number, boolean or null");
   }
 }
 
-std::optional<Text> read_optional_text(ondemand::value value) {
-  if (value.is_null()) return std::nullopt;
-  return read_text(value);
-}
-
 // Decodes the objects of an array onto the end of a table.
 template <class Row, class ReadRow>
-Rows<Row> read_rows(ondemand::array array, std::vector<Row>& table, ReadRow read_row) {
+simdjson_inline Rows<Row> read_rows(ondemand::array array, std::vector<Row>& table, ReadRow read_row) {
   const auto first = static_cast<uint32_t>(table.size());
   for (ondemand::object object : array) read_row(object, table.emplace_back());
   return {first, static_cast<uint32_t>(table.size()) - first};
 }
 
-void read_filter(ondemand::object object, Filter& filter) {
+simdjson_inline void read_filter(ondemand::object object, Filter& filter) {
   each_member(object, 6, [&](auto is, ondemand::value value) {
     if (is("column")) {
-      filter.column = read_text(value);
+      read(value, filter.column);
     } else if (is("value")) {
-      filter.value = read_value(value);
+      read(value, filter.value);
     } else {
       return false;
     }
@@ -116,12 +119,12 @@ void read_filter(ondemand::object object, Filter& filter) {
   });
 }
 
-void read_read_column(ondemand::object object, ReadColumn& column) {
+simdjson_inline void read_read_column(ondemand::object object, ReadColumn& column) {
   each_member(object, 6, [&](auto is, ondemand::value value) {
     if (is("column")) {
-      column.column = read_text(value);
+      read(value, column.column);
     } else if (is("dataReturnType")) {
-      column.data_return_type = read_optional_text(value);
+      read(value, column.data_return_type);
     } else {
       return false;
     }
@@ -137,7 +140,7 @@ void read_operation_body(ondemand::object object, OperationBody& body, Batch& ba
       body.read_columns.reset();
       if (!value.is_null()) body.read_columns = read_rows(value.get_array(), batch.read_columns, read_read_column);
     } else if (is("operationId")) {
-      body.operation_id = read_optional_text(value);
+      read(value, body.operation_id);
     } else {
       return false;
     }
@@ -148,9 +151,9 @@ void read_operation_body(ondemand::object object, OperationBody& body, Batch& ba
 void read_operation(ondemand::object object, Operation& operation, Batch& batch) {
   each_member(object, 3, [&](auto is, ondemand::value value) {
     if (is("method")) {
-      operation.method = read_text(value);
+      read(value, operation.method);
     } else if (is("relative-url")) {
-      operation.relative_url = read_text(value);
+      read(value, operation.relative_url);
     } else if (is("body")) {
       read_operation_body(value.get_object(), operation.body, batch);
     } else {

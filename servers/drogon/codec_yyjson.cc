@@ -10,18 +10,6 @@ namespace {
 using Document = std::unique_ptr<yyjson_doc, decltype(&yyjson_doc_free)>;
 using Draft = std::unique_ptr<yyjson_mut_doc, decltype(&yyjson_mut_doc_free)>;
 
-// The memory of this thread's trees. A tree that might not fit is allocated anew.
-constexpr size_t kPoolBytes = size_t{8} << 20;
-constexpr yyjson_read_flag kReadFlags = YYJSON_READ_INSITU;
-
-struct Pool {
-  std::unique_ptr<char[]> memory = std::make_unique_for_overwrite<char[]>(kPoolBytes);
-  yyjson_alc allocator;
-  Document document{nullptr, yyjson_doc_free};
-};
-
-thread_local Pool pool;
-
 // yyjson reads without recursion and knows no limit. The batch itself has six levels, so that only ignored values can
 // reach below it.
 void ignore(yyjson_val* value, int level) {
@@ -44,31 +32,34 @@ void each_member(yyjson_val* object, int level, Read read) {
   size_t index, count;
   yyjson_val *key, *value;
   yyjson_obj_foreach(object, index, count, key, value) {
-    const auto is = [key](std::string_view name) { return yyjson_equals_strn(key, name.data(), name.size()); };
+    const auto is = [key](std::string_view name) { return unsafe_yyjson_equals_strn(key, name.data(), name.size()); };
     if (!read(is, value)) ignore(value, level + 1);
   }
 }
 
-Text read_text(yyjson_val* value) {
+void read(yyjson_val* value, Text& text) {
   if (!yyjson_is_str(value)) throw BadBatch("a string was expected");
-  return {unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value)};
+  text = {unsafe_yyjson_get_str(value), unsafe_yyjson_get_len(value)};
 }
 
-std::optional<Text> read_optional_text(yyjson_val* value) {
-  if (yyjson_is_null(value)) return std::nullopt;
-  return read_text(value);
+void read(yyjson_val* value, std::optional<Text>& text) {
+  text.reset();
+  if (!yyjson_is_null(value)) read(value, text.emplace());
 }
 
-Value read_value(yyjson_val* value) {
-  switch (yyjson_get_type(value)) {
+void read(yyjson_val* json, Value& value) {
+  switch (yyjson_get_type(json)) {
     case YYJSON_TYPE_STR:
-      return read_text(value);
+      return read(json, value.emplace<Text>());
     case YYJSON_TYPE_NUM:
-      return yyjson_get_num(value);
+      value = yyjson_get_num(json);
+      return;
     case YYJSON_TYPE_BOOL:
-      return yyjson_get_bool(value);
+      value = yyjson_get_bool(json);
+      return;
     case YYJSON_TYPE_NULL:
-      return nullptr;
+      value = nullptr;
+      return;
     default:
       throw BadBatch("value: a string, number, boolean or null");
   }
@@ -88,9 +79,9 @@ Rows<Row> read_rows(yyjson_val* array, std::vector<Row>& table, ReadRow read_row
 void read_filter(yyjson_val* object, Filter& filter) {
   each_member(object, 6, [&](auto is, yyjson_val* value) {
     if (is("column")) {
-      filter.column = read_text(value);
+      read(value, filter.column);
     } else if (is("value")) {
-      filter.value = read_value(value);
+      read(value, filter.value);
     } else {
       return false;
     }
@@ -101,9 +92,9 @@ void read_filter(yyjson_val* object, Filter& filter) {
 void read_read_column(yyjson_val* object, ReadColumn& column) {
   each_member(object, 6, [&](auto is, yyjson_val* value) {
     if (is("column")) {
-      column.column = read_text(value);
+      read(value, column.column);
     } else if (is("dataReturnType")) {
-      column.data_return_type = read_optional_text(value);
+      read(value, column.data_return_type);
     } else {
       return false;
     }
@@ -119,7 +110,7 @@ void read_operation_body(yyjson_val* object, OperationBody& body, Batch& batch) 
       body.read_columns.reset();
       if (!yyjson_is_null(value)) body.read_columns = read_rows(value, batch.read_columns, read_read_column);
     } else if (is("operationId")) {
-      body.operation_id = read_optional_text(value);
+      read(value, body.operation_id);
     } else {
       return false;
     }
@@ -130,9 +121,9 @@ void read_operation_body(yyjson_val* object, OperationBody& body, Batch& batch) 
 void read_operation(yyjson_val* object, Operation& operation, Batch& batch) {
   each_member(object, 3, [&](auto is, yyjson_val* value) {
     if (is("method")) {
-      operation.method = read_text(value);
+      read(value, operation.method);
     } else if (is("relative-url")) {
-      operation.relative_url = read_text(value);
+      read(value, operation.relative_url);
     } else if (is("body")) {
       read_operation_body(value, operation.body, batch);
     } else {
@@ -143,16 +134,11 @@ void read_operation(yyjson_val* object, Operation& operation, Batch& batch) {
 }
 
 void decode(const Body& body, Batch& batch) {
-  pool.document.reset();
-  const yyjson_alc* allocator = nullptr;  // malloc
-  if (yyjson_read_max_memory_usage(body.size(), kReadFlags) <= kPoolBytes) {
-    yyjson_alc_pool_init(&pool.allocator, pool.memory.get(), kPoolBytes);
-    allocator = &pool.allocator;
-  }
+  thread_local Document document{nullptr, yyjson_doc_free};  // the batch borrows from it
   yyjson_read_err error;
-  pool.document.reset(yyjson_read_opts(body.data(), body.size(), kReadFlags, allocator, &error));
-  if (!pool.document) throw BadBatch(error.msg);
-  each_member(yyjson_doc_get_root(pool.document.get()), 1, [&](auto is, yyjson_val* value) {
+  document.reset(yyjson_read_opts(body.data(), body.size(), YYJSON_READ_INSITU, nullptr, &error));
+  if (!document) throw BadBatch(error.msg);
+  each_member(yyjson_doc_get_root(document.get()), 1, [&](auto is, yyjson_val* value) {
     if (!is("operations")) return false;
     batch.clear();  // given twice, the last counts
     read_rows(value, batch.operations,

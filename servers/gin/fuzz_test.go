@@ -10,7 +10,9 @@ import (
 // with the same receipts, and what one codec encodes both decode again.
 func FuzzCodecsAgreeWithTheOracle(f *testing.F) {
 	for _, body := range append(accepted(), refused()...) {
-		f.Add(body)
+		if len(body) <= 64<<10 {
+			f.Add(body)
+		}
 	}
 	codecs := map[string]codec{"encoding/json": newEncodingJSON(), "simdjson-go": newSimdjsonGo()}
 	again := newEncodingJSON()

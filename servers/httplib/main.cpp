@@ -1,6 +1,3 @@
-#include "connection_threads.hpp"
-#include "routes.hpp"
-
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -12,6 +9,9 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+
+#include "connection_threads.hpp"
+#include "routes.hpp"
 
 namespace {
 
