@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from traitlets.config import Config
 
 from runners.errors import WrkbookError
 from runners.folders import NOTEBOOKS, PROJECT
@@ -84,7 +85,8 @@ def _papermill(experiment: str, parameters: dict[str, Any], output: Path) -> Non
         kernel_name="python3",
         progress_bar=False,
         stderr_file=sys.stderr,
-        report_mode=False,
+        # Sockets of the user's own in the place of TCP ports that every user of the machine could connect to.
+        config=Config({"KernelManager": {"transport": "ipc"}}),
     )
 
 

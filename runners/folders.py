@@ -8,8 +8,11 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = PROJECT / "notebooks"
 SERVERS = PROJECT / "servers"
-RAW = PROJECT / "data" / "raw"
-PROCESSED = PROJECT / "data" / "processed"
+PUBLISHED = PROJECT / "data" / "raw" / "published"
+# Tests and scripts may keep their runs elsewhere.
+_DATA = Path(os.environ.get("WRKBOOK_DATA") or PROJECT / "data")
+RAW = _DATA / "raw"
+PROCESSED = _DATA / "processed"
 
 
 def cache_folder() -> Path:

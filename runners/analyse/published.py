@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from runners.folders import RAW
-
-_FOLDER = RAW / "published"
+from runners.folders import PUBLISHED
 
 
 def published_values(cells: pd.DataFrame) -> pd.DataFrame:
     """The rows of ``data/raw/published/*.csv`` for the systems and workloads in `cells`."""
-    frames = [pd.read_csv(path) for path in sorted(_FOLDER.glob("*.csv"))]
+    frames = [pd.read_csv(path) for path in sorted(PUBLISHED.glob("*.csv"))]
     known = (
         pd.concat(frames, ignore_index=True)
         if frames

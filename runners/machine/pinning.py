@@ -27,7 +27,7 @@ def plan_pinning(cores: list[Core], server_cpus: str = "", generator_cpus: str =
     """Plan the CPU sets from the topology; a set that the user gave is taken as it is.
 
     SMT siblings stay in one role: two roles on one core would share its execution units. Servers get cores of one
-    kind (P-cores of a hybrid CPU) on one NUMA node. From three cores on, one is left to the notebook and the system.
+    kind (P-cores of a hybrid CPU) on one NUMA node, and the generator stays there too. From three cores on, one is left to the notebook and the system.
     The generator gets at least as many cores as the servers, so that it is not the limit.
 
     Raises
@@ -66,11 +66,11 @@ def _split(cores: list[Core]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if len(cores) < 2:
         return (), ()
     quick = _servable(cores)
-    spare = [core for core in cores if core not in quick]
-    # The last efficient core, else the last core, keeps the notebook; with two cores there is none to spare.
-    keeper = (spare or quick)[-1:] if len(cores) > 2 else []
-    quick = [core for core in quick if core not in keeper]
-    spare = [core for core in spare if core not in keeper]
+    spare = [core for core in cores if core not in quick and core.node == quick[0].node]
+    if len(quick) + len(spare) > 2 and len(quick) + len(spare) == len(cores):
+        # The last efficient core, else the last core, keeps the notebook; with two cores there is none to spare, and
+        # where there is another NUMA node the notebook has that.
+        (spare or quick).pop()
     servers = quick[: max(1, len(quick) // 2)]
     return _cpus(servers), _cpus([core for core in quick if core not in servers] + spare)
 

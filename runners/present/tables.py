@@ -44,9 +44,20 @@ def results(
         lines = []
         for row in rows.to_dict("records"):
             beside = [_published(published, row)] if published is not None and shown else []
-            lines.append([*_result_row(row), *beside, Cell("; ".join(row["warnings"]), kind="words")])
+            lines.append(
+                [
+                    *_result_row(row),
+                    *beside,
+                    Cell("; ".join(_remark(warning) for warning in row["warnings"]), kind="words"),
+                ]
+            )
         groups.append(Group(title, lines))
     return table("Results: throughput with 95 % interval, service times and cost", heads, groups)
+
+
+def _remark(warning: str) -> str:
+    """The name of what a warning is about; the table of checks says more."""
+    return warning.split(":", 1)[0]
 
 
 def _result_row(row: Mapping[str, Any]) -> list[Cell]:

@@ -1,7 +1,9 @@
 // yyjson: reads the text into a compact immutable tree, which points into the body.
 #include <yyjson.h>
 
+#include <cstdlib>
 #include <memory>
+#include <new>
 
 #include "codec.h"
 
@@ -147,20 +149,15 @@ void decode(const Body& body, Batch& batch) {
   });
 }
 
-std::string write(yyjson_mut_doc* draft) {
-  size_t size = 0;
-  const std::unique_ptr<char, decltype(&free)> text(yyjson_mut_write(draft, YYJSON_WRITE_NOFLAG, &size), free);
-  if (!text) throw std::bad_alloc();
-  return {text.get(), size};
-}
-
 void add_text(yyjson_mut_doc* draft, yyjson_mut_val* object, const char* name, std::string_view text) {
   yyjson_mut_obj_add_strn(draft, object, name, text.data(), text.size());
 }
 
 std::string encode_receipt(const Receipt& receipt) {
-  const Draft owner(yyjson_mut_doc_new(nullptr), yyjson_mut_doc_free);
-  yyjson_mut_doc* draft = owner.get();
+  char memory[4096];  // plenty for six numbers
+  yyjson_alc allocator;
+  yyjson_alc_pool_init(&allocator, memory, sizeof memory);
+  yyjson_mut_doc* draft = yyjson_mut_doc_new(&allocator);
   yyjson_mut_val* root = yyjson_mut_obj(draft);
   yyjson_mut_doc_set_root(draft, root);
   yyjson_mut_obj_add_uint(draft, root, "operations", receipt.operations);
@@ -169,7 +166,10 @@ std::string encode_receipt(const Receipt& receipt) {
   yyjson_mut_obj_add_uint(draft, root, "nulls", receipt.nulls);
   yyjson_mut_obj_add_uint(draft, root, "textBytes", receipt.text_bytes);
   yyjson_mut_obj_add_real(draft, root, "numberSum", receipt.number_sum);
-  return write(draft);
+  size_t size = 0;
+  const char* text = yyjson_mut_write_opts(draft, YYJSON_WRITE_NOFLAG, &allocator, &size, nullptr);
+  if (!text) throw std::bad_alloc();
+  return {text, size};
 }
 
 void add_value(yyjson_mut_doc* draft, yyjson_mut_val* object, const Value& value) {
@@ -213,7 +213,10 @@ std::string encode_batch(const Batch& batch) {
   yyjson_mut_doc_set_root(draft, root);
   yyjson_mut_val* operations = yyjson_mut_obj_add_arr(draft, root, "operations");
   for (const Operation& operation : batch.operations) add_operation(draft, operations, batch, operation);
-  return write(draft);
+  size_t size = 0;
+  const std::unique_ptr<char, decltype(&free)> text(yyjson_mut_write(draft, YYJSON_WRITE_NOFLAG, &size), free);
+  if (!text) throw std::bad_alloc();
+  return {text.get(), size};
 }
 
 }  // namespace

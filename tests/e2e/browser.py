@@ -20,7 +20,7 @@ _FLAGS += ["--disable-component-update", "--disable-sync", "--disable-dev-shm-us
 def browser(shown: Path, scratch: Path) -> Iterator[Browser]:
     """Chromium that can read the folder `shown` (under its own path) and nothing else of this machine."""
     IMAGE.ensure()
-    inside = Sandbox(IMAGE, read_only={"/src": shown}, env={"HOME": "/tmp"}).command(["chromium"])
+    inside = Sandbox(IMAGE, read_only={"/src": shown}, env={"HOME": "/run"}).command(["chromium"])
     program = scratch / "chromium"
     program.write_text(f'#!/bin/sh\nexec {shlex.join(inside)} "$@"\n')
     program.chmod(0o755)

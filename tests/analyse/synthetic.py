@@ -1,0 +1,124 @@
+"""Runs that nobody measured: records with known throughputs, service times and uses of the CPUs."""
+
+import random
+
+from runners.ledger import Run
+from runners.records import Histogram, Load
+from tests.generators import wrk_printer
+
+CONNECTIONS = 80
+ANSWER_BYTES = 150
+LOAD = Load(CONNECTIONS, 1, 1.0)
+
+
+def printed(throughput_rps: float, status_errors: int = 0, answer_bytes: int = ANSWER_BYTES) -> str:
+    """wrk's output of one second in which all service times agree with Little's law."""
+    requests = round(throughput_rps)
+    service_us = max(1, round(CONNECTIONS / throughput_rps * 1e6))
+    values = (service_us - 1, service_us, service_us + 1) if service_us > 1 else (1, 2, 3)
+    counts = (requests // 3, requests - 2 * (requests // 3), requests // 3)
+    fields = {
+        "duration_us": 1_000_000,
+        "requests": requests,
+        "bytes": requests * answer_bytes,
+        "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": status_errors},
+        "latency_us": wrk_printer.statistics(Histogram(values, counts)),
+        "thread_rps": wrk_printer.statistics(Histogram((requests,), (1,))),
+    }
+    return wrk_printer.output(fields, LOAD)
+
+
+def sample(at_s: float, server_busy: float = 1.0, generator_busy: float = 0.6, steal: float = 0.0, strays=()) -> dict:
+    """A snapshot in which both roles have been as busy as given for `at_s` seconds."""
+
+    def cpu(busy):
+        used = {"user_s": busy * at_s, "idle_s": (1 - busy - steal) * at_s, "steal_s": steal * at_s}
+        return dict.fromkeys(("nice_s", "system_s", "iowait_s", "irq_s", "softirq_s"), 0.0) | used
+
+    def role(busy):
+        numbers = {"cpu_s": busy * at_s, "user_s": busy * at_s * 0.75, "system_s": busy * at_s * 0.25}
+        numbers |= {"rss_bytes": 9_000_000, "rss_peak_bytes": 10_000_000, "threads_count": 3}
+        return numbers | {"context_switches_count": int(1000 * at_s), "strays": list(strays)}
+
+    cpus = {"0": cpu(server_busy), "1": cpu(generator_busy)}
+    return {"at_s": at_s, "cpus": cpus, "server": role(server_busy), "generator": role(generator_busy)}
+
+
+def window(throughput_rps: float, kind: str = "window", **about) -> dict:
+    """One window's raw record; `about`: what is odd in it."""
+    looks = (0.1, 0.5, 0.9) if kind == "window" else ()
+    usage = {name: about[name] for name in ("server_busy", "generator_busy", "steal", "strays") if name in about}
+    return {
+        "kind": kind,
+        "started_at": "2026-01-01T00:00:00+00:00",
+        "load": {"connections": CONNECTIONS, "threads": 1, "duration_s": 1.0, "timeout_s": 2.0},
+        "exit_status": 0,
+        "stdout": printed(throughput_rps, about.get("status_errors", 0), about.get("answer_bytes", ANSWER_BYTES)),
+        "stderr": "",
+        "samples": [sample(at_s, **usage) for at_s in looks],
+        "server_cpu_s": 0.95,
+        "server_listened": about.get("server_listened", True),
+        "hung": False,
+    }
+
+
+def trial(block: int, system: str, workload: str, rates: list[float], **about) -> dict:
+    """One trial's record."""
+    server, _, codec = system.partition("+")
+    name, _, operations = workload.partition("-")
+    verified = {"answer_bytes": ANSWER_BYTES, "difference": None}
+    return {
+        "block": block,
+        "system": system,
+        "server": about.get("server", server),
+        "codec": codec or None,
+        "placebo": system == "placebo",
+        "workload": workload,
+        "workload_name": name,
+        "operations": int(operations) if operations else None,
+        "path": f"/{name}",
+        "body_bytes": 560,
+        "cpus": {"server": "0", "generator": "1", "housekeeping": "1"},
+        "port": 18080,
+        "startup_s": 0.05,
+        "generator": "wrk",
+        "failure": about.get("failure"),
+        "verified_before": verified,
+        "verified_after": verified,
+        "windows": [window(rates[0], "warmup"), *(window(rate, **about) for rate in rates)],
+        "block_started_at": "2026-01-01T00:00:00+00:00",
+        "block_s": 10.0,
+    }
+
+
+def run_of(tmp_path, rates: dict[tuple[str, str], float], blocks: int = 8, noise: float = 0.005, **about) -> Run:
+    """A run in the ledger whose cells have the given throughputs, with noise between launches and drift between blocks."""
+    run = Run("02-json-decode", "synthetic", tmp_path)
+    chance = random.Random(7)
+    workloads = list(dict.fromkeys(workload for _, workload in rates))
+    run.open(
+        {
+            "started_at": "2026-01-01T00:00:00+00:00",
+            "profile": "standard",
+            "parameters": {"seed": 1, "precision": 0.02},
+            "pinning": {"server": "0", "generator": "1", "housekeeping": "1"},
+            "machine": {"cpu": "a CPU"},
+            "versions": {},
+            "cells": [list(cell) for cell in rates],
+            "compared": [workload for workload in workloads if not workload.startswith("discard")],
+            "floor": "discard",
+            "nonconforming": about.pop("nonconforming", {}),
+            "placebo_of": "fast+a",
+        }
+    )
+    odd = about.pop("odd", {})
+    for block in range(1, blocks + 1):
+        drift = chance.uniform(0.9, 1.1)
+        trials = []
+        for (system, workload), rate in rates.items():
+            launch = rate * drift * (1 + chance.gauss(0, noise))
+            server = {"server": "fast"} if system == "placebo" else {}
+            windows = [launch * (1 + chance.gauss(0, noise / 3)) for _ in range(2)]
+            trials.append(trial(block, system, workload, windows, **server, **odd.get((system, workload), {})))
+        run.write_block(block, trials)
+    return run

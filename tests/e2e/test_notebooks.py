@@ -1,0 +1,231 @@
+"""The three notebooks as a user runs them, and their reports as a reviewer sees them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from runners.folders import NOTEBOOKS, PROJECT
+from tests.e2e.conftest import EXPERIMENTS, wrkbook
+
+pytestmark = pytest.mark.e2e
+QUICK = ("-p", "systems", "gin", "-p", "batch_sizes", "1", "-p", "max_blocks", "2")
+
+
+def test_the_run_ends_well_and_tells_where_the_reports_are_and_what_they_conclude(quick_run):
+    data, outcome = quick_run
+    assert outcome.returncode == 0, outcome.stderr[-3000:]
+    for experiment in EXPERIMENTS:
+        assert f"{data}/processed/{experiment}/e2e/report.html" in outcome.stdout
+    assert "smoke run" in outcome.stdout
+    assert "left" in outcome.stderr  # the live progress, with an estimate
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_summary_holds_all_systems_and_workloads_with_intervals(quick_run, experiment):
+    data, _ = quick_run
+    summary = json.loads((data / "processed" / experiment / "e2e/summary.json").read_text())
+    planned = json.loads((data / "raw" / experiment / "e2e/run.json").read_text())["cells"]
+    assert [[cell["system"], cell["workload"]] for cell in summary["cells"]] == planned
+    for cell in summary["cells"]:
+        assert cell["status"] == "ok", cell
+        assert cell["throughput_rps"]["low"] <= cell["throughput_rps"]["value"] <= cell["throughput_rps"]["high"]
+        assert cell["errors_count"] == 0
+    assert summary["conclusions"]
+    assert summary["noise_floor"]
+    assert not [check for check in summary["checks"] if check["void"] and not check["ok"]]
+
+
+def test_every_recovered_histogram_has_as_many_samples_as_requests_were_completed(quick_run):
+    import pandas as pd
+
+    data, _ = quick_run
+    for experiment in EXPERIMENTS:
+        folder = data / "processed" / experiment / "e2e"
+        trials, latency = pd.read_parquet(folder / "trials.parquet"), pd.read_parquet(folder / "latency.parquet")
+        keys = ["block", "system", "workload"]
+        requests = trials[~trials["warmup"]].groupby(keys)["requests_count"].sum()
+        assert (latency.groupby(keys)["count"].sum() == requests).all()
+
+
+def test_the_histogram_finds_a_known_delay(quick_run):
+    data, _ = quick_run
+    summary = json.loads((data / "processed/01-ping/e2e/summary.json").read_text())
+    delayed = [cell for cell in summary["cells"] if cell["workload"] == "ping-delay-10ms"]
+    assert {cell["system"] for cell in delayed} >= {"gin", "drogon"}
+    for cell in delayed:
+        assert 0.0099 <= cell["p50_s"]["value"] <= 0.05, cell["system"]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_report_is_whole_quiet_and_asks_the_network_for_nothing(page_of, experiment):
+    page = page_of(f"{experiment}/e2e/report.html")
+    assert page.told == []
+    assert [url for url in page.asked if not url.startswith(("file:///src/", "data:"))] == []
+    assert page.locator("img").count() >= 4
+    assert all(page.locator("img").evaluate_all("images => images.map(image => image.naturalWidth > 500)"))
+    assert page.locator("table").count() >= 4
+    headings = page.locator("h2").all_inner_texts()
+    for wanted in ("Abstract", "Parameters", "Results", "Checks", "Conclusions", "Threats to validity", "Provenance"):
+        assert any(wanted in heading for heading in headings), wanted
+    assert "Not measured yet" not in page.inner_text("body")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_code_is_hidden_until_it_is_asked_for(page_of):
+    page = page_of("02-json-decode/e2e/report.html")
+    call = page.get_by_text("experiment.measure()").first
+    assert not call.is_visible()
+    page.get_by_text(re.compile("show code", re.IGNORECASE)).first.click()
+    assert call.is_visible()
+
+
+def test_the_index_leads_to_every_report(page_of):
+    page = page_of("index.html")
+    assert page.told == []
+    for experiment in EXPERIMENTS:
+        assert page.locator(f'a[href="{experiment}/e2e/report.html"]').count() == 1
+
+
+def test_a_report_is_made_again_from_raw_with_the_same_numbers(quick_run):
+    data, _ = quick_run
+    summary = data / "processed/02-json-decode/e2e/summary.json"
+    before = summary.read_bytes()
+    summary.unlink()
+    outcome = wrkbook("report", "e2e", data=data)
+    assert outcome.returncode == 0, outcome.stderr[-2000:]
+    assert summary.read_bytes() == before
+
+
+def test_a_finished_run_of_the_same_id_measures_nothing_again(quick_run):
+    data, _ = quick_run
+    before = sorted((data / "raw/03-json-roundtrip/e2e").rglob("*"))
+    outcome = wrkbook("run", "03", "--profile", "quick", "--run-id", "e2e", data=data)
+    assert outcome.returncode == 0, outcome.stderr[-2000:]
+    assert sorted((data / "raw/03-json-roundtrip/e2e").rglob("*")) == before
+
+
+def test_a_run_id_with_other_parameters_is_refused_with_the_difference(quick_run):
+    data, _ = quick_run
+    outcome = wrkbook("run", "03", "--profile", "quick", "--run-id", "e2e", "-p", "connections", "40", data=data)
+    assert outcome.returncode == 1
+    assert "connections was 80, is 40" in outcome.stderr
+
+
+def test_papermill_alone_gives_the_same_cells(tmp_path, quick_run):
+    data, _ = quick_run
+    command = [
+        sys.executable,
+        "-m",
+        "papermill",
+        NOTEBOOKS / "01-ping.ipynb",
+        tmp_path / "out.ipynb",
+        "-p",
+        "profile",
+        "quick",
+    ]
+    command += [
+        "-p",
+        "run_id",
+        "alone",
+        "-y",
+        "systems: [gin, beast]",
+        "-y",
+        "batch_sizes: [1]",
+        "-p",
+        "max_blocks",
+        "2",
+    ]
+    env = {**os.environ, "WRKBOOK_DATA": str(tmp_path)}
+    outcome = subprocess.run(command, capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)
+    assert outcome.returncode == 0, outcome.stderr[-3000:]
+    summary = json.loads((tmp_path / "processed/01-ping/alone/summary.json").read_text())
+    assert {cell["system"] for cell in summary["cells"]} == {"gin", "beast", "placebo"}
+    assert (tmp_path / "out.ipynb").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["02", "-p", "profil", "quick"], "unknown parameter profil (did you mean profile?)"),
+        (["02", "-p", "batch_sizes", "0"], "0 is not from 1 to 4096"),
+        (["02", "-p", "connections", "many"], "parameter connections"),
+        (["02", "-p", "connections", "50000"], "limit of"),
+        (["02", "-p", "systems", "drogn"], "no system named 'drogn'"),
+        (["02", "-p", "server_cpus", "0", "-p", "generator_cpus", "0"], "overlap on CPU 0"),
+        (["02", "-p", "server_cpus", "977"], "CPU 977 does not exist"),
+        (["99-none"], "no notebook named '99-none'"),
+        (["02", "--run-id", "../../x"], "cannot be a run-id"),
+    ],
+)
+def test_bad_input_is_named_with_a_remedy_and_leaves_nothing(tmp_path, arguments, told):
+    outcome = wrkbook("run", "--profile", "quick", *arguments, data=tmp_path)
+    assert outcome.returncode != 0
+    assert told in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_wrong_parameter_given_to_papermill_alone_is_an_error_too(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "papermill",
+        NOTEBOOKS / "02-json-decode.ipynb",
+        tmp_path / "out.ipynb",
+        "-p",
+        "profil",
+        "quick",
+    ]
+    env = {**os.environ, "WRKBOOK_DATA": str(tmp_path)}
+    outcome = subprocess.run(command, capture_output=True, text=True, env=env, cwd=PROJECT, timeout=120)
+    assert outcome.returncode != 0
+    assert "unknown parameter profil" in outcome.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_no_process_and_goes_on_under_its_id(tmp_path, number):
+    env = {**os.environ, "WRKBOOK_DATA": str(tmp_path)}
+    command = [PROJECT / "wrkbook", "run", "01", "--profile", "quick", "--run-id", "stopped", *QUICK]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "raw").rglob("block-001")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    below = psutil.Process(process.pid).children(recursive=True)
+    assert any(child.name() == "bwrap" for child in below)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in output
+    assert not psutil.wait_procs(below, timeout=10)[1]
+    assert not list(tmp_path.rglob(".partial*"))
+    again = wrkbook("run", "01", "--profile", "quick", "--run-id", "stopped", *QUICK, data=tmp_path)
+    assert again.returncode == 0, again.stderr[-2000:]
+    assert len(list((tmp_path / "raw/01-ping/stopped").glob("block-*"))) == 2
+
+
+def test_serve_prints_its_url_and_paths_and_ends_cleanly(tmp_path):
+    import httpx
+
+    from runners.systems.sockets import free_ports
+
+    (port,) = free_ports(1, 19500)
+    process = subprocess.Popen(
+        [PROJECT / "wrkbook", "serve", "gin", "--port", str(port)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert f"http://127.0.0.1:{port}" in process.stdout.readline()
+    assert httpx.get(f"http://127.0.0.1:{port}/ping").text == "Hello, World!"
+    busy = wrkbook("serve", "beast", "--port", str(port))
+    assert busy.returncode == 1
+    assert f"port {port} is in use" in busy.stderr
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert "/dbopjson/{db}/{table}" in output

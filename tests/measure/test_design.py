@@ -1,0 +1,59 @@
+"""The design: which cells, in which order."""
+
+import pytest
+
+from runners.errors import WrkbookError
+from runners.measure.design import design
+from runners.systems.catalogue import Catalogue
+
+
+def names(found):
+    return [(cell.system.name, cell.workload.label) for cell in found.cells]
+
+
+def test_every_system_that_serves_the_workload_takes_part_with_one_control():
+    cells = names(design(Catalogue(), ["decode"], floor="discard", batch_sizes=[10]))
+    assert [system for system, workload in cells if workload == "decode-10"] == [
+        *("drogon+simdjson", "drogon+glaze", "drogon+yyjson", "gin+encoding/json", "gin+simdjson-go"),
+        "placebo",
+    ]
+    assert [system for system, workload in cells if workload == "discard-10"] == ["drogon", "gin"]
+
+
+def test_the_control_repeats_the_first_system_in_all_its_workloads():
+    found = design(Catalogue(), ["ping", "discard", "ping-delay"], batch_sizes=[1])
+    control = next(system for system in found.systems if system.placebo)
+    first = found.cells[0].system
+    assert control.repeats(first)
+    served = {cell.workload for cell in found.cells if cell.system == first}
+    assert served == {cell.workload for cell in found.cells if cell.system == control}
+    assert len(served) == 3
+
+
+def test_the_user_s_order_decides_who_is_first():
+    found = design(Catalogue(), ["decode"], systems=["gin+encoding/json", "drogon+glaze"], batch_sizes=[1])
+    assert names(found) == [("gin+encoding/json", "decode-1"), ("drogon+glaze", "decode-1"), ("placebo", "decode-1")]
+    assert found.cells[2].system.repeats(found.cells[0].system)
+
+
+def test_every_visit_has_all_cells_in_an_order_of_its_own_that_the_seed_repeats():
+    found = design(Catalogue(), ["decode"], floor="discard")
+    orders = [found.order(1, block, visit) for block in range(3) for visit in range(2)]
+    assert all(sorted(order, key=str) == sorted(found.cells, key=str) for order in orders)
+    assert len({tuple(order) for order in orders}) == len(orders)
+    assert found.order(1, 2, 1) == orders[5]
+    assert found.order(2, 2, 1) != orders[5]
+
+
+@pytest.mark.parametrize(
+    ("systems", "told"),
+    [
+        (["drogn+glaze"], "did you mean"),
+        (["gin+encoding/json"] * 2, "named twice"),
+        (["beast"], "no system named 'beast' serves decode"),
+    ],
+)
+def test_systems_that_cannot_take_part_are_refused(systems, told):
+    with pytest.raises(WrkbookError) as caught:
+        design(Catalogue(), ["decode"], systems=systems)
+    assert told in str(caught.value)

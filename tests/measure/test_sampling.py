@@ -1,0 +1,52 @@
+"""Sampling of real processes: this one, and one that is pinned elsewhere."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from runners.measure.sampling import cpu_times, process_cpu_s, role_sample
+
+
+def test_the_cpu_time_of_a_process_is_what_it_says_itself():
+    before = time.process_time()
+    seen = process_cpu_s(os.getpid())
+    assert before <= seen <= time.process_time()
+
+
+def test_a_process_that_is_gone_has_no_cpu_time():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    assert process_cpu_s(process.pid) != process_cpu_s(process.pid)
+
+
+def test_every_cpu_is_counted():
+    assert {f"{cpu}" for cpu in os.sched_getaffinity(0)} <= set(cpu_times())
+
+
+def test_a_thread_outside_its_cpus_is_a_stray():
+    cpus = sorted(os.sched_getaffinity(0))
+    code = "import os, sys, time; os.sched_setaffinity(0, {int(sys.argv[1])}); print(flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", code, str(cpus[0])], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert role_sample([process.pid], {cpus[0]})["strays"] == []
+        elsewhere = role_sample([process.pid], {max(cpus) + 1})
+        assert elsewhere["strays"][0]["allowed"] == str(cpus[0])
+        assert elsewhere["threads_count"] == 1
+        assert elsewhere["rss_peak_bytes"] >= elsewhere["rss_bytes"] > 1_000_000
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_role_without_processes_is_empty():
+    assert role_sample([], {0})["threads_count"] == 0
+
+
+@pytest.mark.parametrize("missing", [2**22 + 7])
+def test_a_pid_that_never_was_is_no_error(missing):
+    assert role_sample([missing], {0})["threads_count"] == 0
