@@ -1,4 +1,5 @@
 // glaze: parses straight into the batch's own types, guided by what glz::meta says of them at compile time.
+#include <algorithm>
 #include <glaze/json.hpp>
 
 #include "codec.h"
@@ -12,8 +13,7 @@ struct Document {
 
 // glaze hands its context down to every reader and writer: it brings the batch's tables.
 struct ReadContext : glz::context {
-  ReadContext(Batch& target, std::string& text, bool escapes)
-      : batch(target), unescaped(text), has_escapes(escapes) {
+  ReadContext(Batch& target, std::string& text, bool escapes) : batch(target), unescaped(text), has_escapes(escapes) {
     depth = glz::max_recursive_depth_limit - kMaxDepth;  // glaze goes twice as deep as the contract
   }
 

@@ -20,58 +20,6 @@ simdjson_never_inline double read_number(ondemand::value value) {
   return *rare;
 }
 
-// On-Demand does not look into what it skips: an ignored value is walked, so that all of the document is checked.
-simdjson_never_inline void ignore(ondemand::value value, int level) {
-  switch (value.type()) {
-    case ondemand::json_type::object:
-    case ondemand::json_type::array:
-      if (level > kMaxDepth) throw BadBatch("nested too deeply");
-      break;
-    default:
-      break;
-  }
-  switch (value.type()) {
-    case ondemand::json_type::object:
-      for (ondemand::field field : value.get_object()) {
-        (void)std::string_view(field.unescaped_key());
-        ignore(field.value(), level + 1);
-      }
-      break;
-    case ondemand::json_type::array:
-      for (ondemand::value element : value.get_array()) ignore(element, level + 1);
-      break;
-    case ondemand::json_type::string:
-      (void)std::string_view(value.get_string());
-      break;
-    case ondemand::json_type::number:
-      read_number(value);
-      break;
-    case ondemand::json_type::boolean:
-      (void)bool(value.get_bool());
-      break;
-    case ondemand::json_type::null:
-      if (!value.is_null()) throw BadBatch("malformed literal");
-      break;
-    default:
-      throw BadBatch("malformed value");
-  }
-}
-
-// Calls read(is, value) for each member of an object that stands at this level; `is(name)` asks for the member's name,
-// and read returns whether it knew it. Names are compared as they are written, which no unescaping precedes; only those
-// that stay unknown are unescaped, and looked at again if that changed them.
-template <class Read>
-simdjson_inline void each_member(ondemand::object object, int level, Read read) {
-  for (ondemand::field field : object) {
-    const ondemand::raw_json_string written = field.key();
-    const auto is_written = [written](std::string_view name) { return written.unsafe_is_equal(name); };
-    if (read(is_written, field.value())) continue;
-    const std::string_view key = field.unescaped_key();
-    if (read([key](std::string_view name) { return key == name; }, field.value())) continue;
-    ignore(field.value(), level + 1);
-  }
-}
-
 simdjson_inline void read(ondemand::value value, Text& text) { text = std::string_view(value.get_string()); }
 
 simdjson_inline void read(ondemand::value value, std::optional<Text>& text) {
@@ -84,17 +32,48 @@ simdjson_inline void read(ondemand::value json, Value& value) {
     case ondemand::json_type::string:
       return read(json, value.emplace<Text>());
     case ondemand::json_type::number:
-      value = read_number(json);
-      return;
+      return void(value = read_number(json));
     case ondemand::json_type::boolean:
-      value = bool(json.get_bool());
-      return;
+      return void(value = bool(json.get_bool()));
     case ondemand::json_type::null:
       value = nullptr;
       if (json.is_null()) return;
       [[fallthrough]];
     default:
-      throw BadBatch("value: a string, number, boolean or null");
+      throw BadBatch("a string, number, boolean or null was expected");
+  }
+}
+
+// On-Demand does not look into what it skips: an ignored value is walked, so that all of the document is checked.
+simdjson_never_inline void ignore(ondemand::value value, int level) {
+  const ondemand::json_type type = value.type();
+  const bool is_object = type == ondemand::json_type::object;
+  if (!is_object && type != ondemand::json_type::array) {
+    Value scalar;
+    return read(value, scalar);
+  }
+  if (level > kMaxDepth) throw BadBatch("nested too deeply");
+  if (is_object) {
+    for (ondemand::field field : value.get_object()) {
+      (void)std::string_view(field.unescaped_key());
+      ignore(field.value(), level + 1);
+    }
+  } else {
+    for (ondemand::value element : value.get_array()) ignore(element, level + 1);
+  }
+}
+
+// Calls read(is, value) for each member of an object that stands at this level; is(name) asks for the member's name,
+// read returns whether it knew it. Names are compared as written; those that stay unknown again, unescaped.
+template <class Read>
+simdjson_inline void each_member(ondemand::object object, int level, Read read) {
+  for (ondemand::field field : object) {
+    const ondemand::raw_json_string written = field.key();
+    const auto is_written = [written](std::string_view name) { return written.unsafe_is_equal(name); };
+    if (read(is_written, field.value())) continue;
+    const std::string_view key = field.unescaped_key();
+    if (read([key](std::string_view name) { return key == name; }, field.value())) continue;
+    ignore(field.value(), level + 1);
   }
 }
 
@@ -180,9 +159,13 @@ void decode(const Body& body, Batch& batch) try {
 
 using Builder = simdjson::builder::string_builder;
 
+void append_text(Builder& out, std::string_view begin, std::string_view text) {
+  out.append_raw(begin);
+  out.escape_and_append_with_quotes(text);
+}
+
 void append(Builder& out, const Filter& filter) {
-  out.append_raw(R"({"column":)");
-  out.escape_and_append_with_quotes(filter.column);
+  append_text(out, R"({"column":)", filter.column);
   out.append_raw(R"(,"value":)");
   if (const auto* text = std::get_if<Text>(&filter.value)) {
     out.escape_and_append_with_quotes(*text);
@@ -197,12 +180,8 @@ void append(Builder& out, const Filter& filter) {
 }
 
 void append(Builder& out, const ReadColumn& column) {
-  out.append_raw(R"({"column":)");
-  out.escape_and_append_with_quotes(column.column);
-  if (column.data_return_type) {
-    out.append_raw(R"(,"dataReturnType":)");
-    out.escape_and_append_with_quotes(*column.data_return_type);
-  }
+  append_text(out, R"({"column":)", column.column);
+  if (column.data_return_type) append_text(out, R"(,"dataReturnType":)", *column.data_return_type);
   out.append_raw("}");
 }
 
@@ -217,20 +196,15 @@ void append_rows(Builder& out, std::span<const Row> rows) {
 }
 
 void append(Builder& out, const Batch& batch, const Operation& operation) {
-  out.append_raw(R"({"method":)");
-  out.escape_and_append_with_quotes(operation.method);
-  out.append_raw(R"(,"relative-url":)");
-  out.escape_and_append_with_quotes(operation.relative_url);
+  append_text(out, R"({"method":)", operation.method);
+  append_text(out, R"(,"relative-url":)", operation.relative_url);
   out.append_raw(R"(,"body":{"filters":)");
   append_rows(out, batch.rows(operation.body.filters));
   if (operation.body.read_columns) {
     out.append_raw(R"(,"readColumns":)");
     append_rows(out, batch.rows(*operation.body.read_columns));
   }
-  if (operation.body.operation_id) {
-    out.append_raw(R"(,"operationId":)");
-    out.escape_and_append_with_quotes(*operation.body.operation_id);
-  }
+  if (operation.body.operation_id) append_text(out, R"(,"operationId":)", *operation.body.operation_id);
   out.append_raw("}}");
 }
 
@@ -245,18 +219,16 @@ std::string build(Write write) {
 
 std::string encode_receipt(const Receipt& receipt) {
   return build([&](Builder& out) {
-    out.append_raw(R"({"operations":)");
-    out.append(receipt.operations);
-    out.append_raw(R"(,"filters":)");
-    out.append(receipt.filters);
-    out.append_raw(R"(,"readColumns":)");
-    out.append(receipt.read_columns);
-    out.append_raw(R"(,"nulls":)");
-    out.append(receipt.nulls);
-    out.append_raw(R"(,"textBytes":)");
-    out.append(receipt.text_bytes);
-    out.append_raw(R"(,"numberSum":)");
-    out.append(receipt.number_sum);
+    const auto append_member = [&](const char* begin, auto number) {
+      out.append_raw(begin);
+      out.append(number);
+    };
+    append_member(R"({"operations":)", receipt.operations);
+    append_member(R"(,"filters":)", receipt.filters);
+    append_member(R"(,"readColumns":)", receipt.read_columns);
+    append_member(R"(,"nulls":)", receipt.nulls);
+    append_member(R"(,"textBytes":)", receipt.text_bytes);
+    append_member(R"(,"numberSum":)", receipt.number_sum);
     out.append_raw("}");
   });
 }

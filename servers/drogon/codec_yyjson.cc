@@ -54,16 +54,13 @@ void read(yyjson_val* json, Value& value) {
     case YYJSON_TYPE_STR:
       return read(json, value.emplace<Text>());
     case YYJSON_TYPE_NUM:
-      value = yyjson_get_num(json);
-      return;
+      return void(value = yyjson_get_num(json));
     case YYJSON_TYPE_BOOL:
-      value = yyjson_get_bool(json);
-      return;
+      return void(value = yyjson_get_bool(json));
     case YYJSON_TYPE_NULL:
-      value = nullptr;
-      return;
+      return void(value = nullptr);
     default:
-      throw BadBatch("value: a string, number, boolean or null");
+      throw BadBatch("a string, number, boolean or null was expected");
   }
 }
 

@@ -1,12 +1,16 @@
 // The contract's workloads on Drogon.
+#include <arpa/inet.h>
 #include <drogon/drogon.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -60,6 +64,21 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Drogon's listeners share their port with one another and say little about one that is taken: tried beforehand, by a
+// socket that does not share it. Returns the error, 0 if there is none.
+int try_port(uint16_t port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  const int on = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int error = bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+  close(socket);
+  return error;
+}
+
 void disable_delay(int socket) {
   const int on = 1;
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -73,9 +92,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s --port PORT --threads THREADS\n", argv[0]);
     return 2;
   }
+  if (const int error = try_port(arguments->port)) {
+    std::fprintf(stderr, "%s: 127.0.0.1:%d: %s\n", argv[0], arguments->port, std::strerror(error));
+    return 1;
+  }
   raise_descriptor_limit();
 
-  // Only errors are logged, such as a port that is taken (Drogon then exits with status 1).
+  // Only what goes wrong is logged.
   trantor::Logger::setOutputFunction([](const char* text, uint64_t size) { std::fwrite(text, 1, size, stderr); },
                                      [] { std::fflush(stderr); });
   register_routes();
@@ -85,7 +108,7 @@ int main(int argc, char** argv) {
       .setThreadNum(arguments->threads)
       .setAfterAcceptSockOptCallback(disable_delay)
       .setClientMaxBodySize(kMaxBodyRead)
-      .setClientMaxMemoryBodySize(kMaxBodyRead)  // no body goes to a file,
+      .setClientMaxMemoryBodySize(kMaxBodyRead)                                             // no body goes to a file,
       .setUploadPath((std::filesystem::temp_directory_path() / "drogon-uploads").string())  // but Drogon makes a folder
       .setIdleConnectionTimeout(kIdleSeconds)
       .enableServerHeader(false)

@@ -4,6 +4,6 @@
 #include <optional>
 
 // Reads the JSON number that a zero-terminated text begins with, for a library that gave up on it: one that underflows
-// (it is zero then) or has an exponent of very many digits is a number like any other. Moves the text behind it. Nothing
-// if there is no number, or one that overflows.
+// (to zero) or whose exponent has very many digits is a number like any other. Moves the text behind it. Nothing if
+// there is no number, or one that overflows.
 std::optional<double> read_rare_number(const char*& text);

@@ -24,8 +24,8 @@ struct Endpoint {
 };
 
 constexpr std::array kEndpoints{
-    Endpoint{"discard", nullptr},          Endpoint{"dbop", &simdjson_codec},   Endpoint{"dbopsimd", &simdjson_codec},
-    Endpoint{"dbopglaze", &glaze_codec},   Endpoint{"dbopyyjson", &yyjson_codec},
+    Endpoint{"discard", nullptr},        Endpoint{"dbop", &simdjson_codec},     Endpoint{"dbopsimd", &simdjson_codec},
+    Endpoint{"dbopglaze", &glaze_codec}, Endpoint{"dbopyyjson", &yyjson_codec},
 };
 
 HttpResponsePtr reply(HttpStatusCode status, std::string body, ContentType type = CT_APPLICATION_JSON) {
@@ -126,24 +126,22 @@ void pong_later(const std::string& text, bool at_random, Callback&& callback) {
     thread_local std::mt19937 generator{std::random_device{}()};
     seconds = std::uniform_real_distribution(0.0, seconds)(generator);
   }
-  trantor::EventLoop::getEventLoopOfCurrentThread()->runAfter(
-      seconds, [callback = std::move(callback)] { callback(pong()); });
+  trantor::EventLoop::getEventLoopOfCurrentThread()->runAfter(seconds,
+                                                              [callback = std::move(callback)] { callback(pong()); });
 }
 
 }  // namespace
 
 void register_routes() {
   app().registerSyncAdvice(answer);
-  app().registerHandler(
-      "/ping/delay/{ms}",
-      [](const HttpRequestPtr&, Callback&& callback, const std::string& ms) {
-        pong_later(ms, false, std::move(callback));
-      },
-      {Get});
-  app().registerHandler(
-      "/ping/rand_delay/{ms}",
-      [](const HttpRequestPtr&, Callback&& callback, const std::string& ms) {
-        pong_later(ms, true, std::move(callback));
-      },
-      {Get});
+  app().registerHandler("/ping/delay/{ms}",
+                        [](const HttpRequestPtr&, Callback&& callback, const std::string& ms) {
+                          pong_later(ms, false, std::move(callback));
+                        },
+                        {Get});
+  app().registerHandler("/ping/rand_delay/{ms}",
+                        [](const HttpRequestPtr&, Callback&& callback, const std::string& ms) {
+                          pong_later(ms, true, std::move(callback));
+                        },
+                        {Get});
 }
