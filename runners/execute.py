@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -65,6 +66,8 @@ def execute(experiment: str, parameters: dict[str, Any], output: Path, *, measur
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         try:
+            # What the report needs takes seconds to import: while the kernel starts, not after it has ended.
+            importlib.import_module("runners.reports")
             while thread.is_alive():
                 thread.join(0.2)
         except KeyboardInterrupt:
@@ -75,6 +78,8 @@ def execute(experiment: str, parameters: dict[str, Any], output: Path, *, measur
 
 
 def _papermill(experiment: str, parameters: dict[str, Any], output: Path) -> None:
+    # jsonschema's check of URIs builds a grammar for over a second on import; nothing here has URIs to check.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     import papermill  # takes a second to import: only when something is executed
 
     papermill.execute_notebook(

@@ -13,17 +13,12 @@ import pandas as pd
 
 from runners.analyse.results import Results
 from runners.folders import PROCESSED
-from runners.ledger import Run
 from runners.records import PERCENTILES, SUMMARY_SCHEMA, percentile_column
+from runners.summaries import processed_folder
 
 _INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_per_request_{}_s"} | {
     percentile_column(percentile): percentile_column(percentile).replace("_s", "_{}_s") for percentile in PERCENTILES
 }
-
-
-def processed_folder(run: Run, base: Path = PROCESSED) -> Path:
-    """``data/processed/<experiment>/<run_id>``."""
-    return base / run.experiment / run.run_id
 
 
 def write_processed(results: Results, conclusions: Sequence[str], headline: str, base: Path = PROCESSED) -> Path:
@@ -40,15 +35,6 @@ def write_processed(results: Results, conclusions: Sequence[str], headline: str,
     )
     partial.rename(folder / "summary.json")
     return folder
-
-
-def read_summary(folder: Path) -> dict[str, Any] | None:
-    """A run's ``summary.json``; None when there is none of this schema."""
-    try:
-        found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if found.get("schema") == SUMMARY_SCHEMA else None
 
 
 def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict[str, Any]:

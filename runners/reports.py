@@ -8,7 +8,7 @@ from typing import Any
 from runners.folders import PROCESSED
 from runners.present.index import IndexEntry, write_index
 from runners.present.report import write_report
-from runners.processed import read_summary
+from runners.summaries import read_summary
 from runners.units import format_duration
 
 

@@ -16,8 +16,7 @@ from runners.execute import execute
 from runners.folders import PROCESSED
 from runners.ledger import Run, check_run_id, new_run_id
 from runners.parameters import PROFILES, check_parameters
-from runners.processed import processed_folder, read_summary
-from runners.reports import refresh_index, write_run_report
+from runners.summaries import processed_folder, read_summary
 from runners.units import format_duration
 
 
@@ -84,6 +83,8 @@ def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> R
     summary = read_summary(target)
     if summary is None:
         raise WrkbookError(f"{known.experiment} wrote no summary", "its notebook must end with experiment.publish(…)")
+    from runners.reports import refresh_index, write_run_report
+
     write_run_report(target, summary)
     refresh_index()
     print(f"{known.experiment}: done in {format_duration(time.monotonic() - started)}", file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ MODULES = sorted((PROJECT / "runners").rglob("*.py"))
 FLOORS = [
     {"units", "errors", "folders", "__init__"},
     {"records"},
-    {"histograms", "ledger", "parameters", "environment"},
+    {"histograms", "ledger", "parameters", "environment", "summaries"},
     {"machine", "systems", "generators", "contract"},
     {"analyse"},
     {"measure"},

@@ -27,8 +27,8 @@ def plan_pinning(cores: list[Core], server_cpus: str = "", generator_cpus: str =
     """Plan the CPU sets from the topology; a set that the user gave is taken as it is.
 
     SMT siblings stay in one role: two roles on one core would share its execution units. Servers get cores of one
-    kind (P-cores of a hybrid CPU) on one NUMA node, and the generator stays there too. From three cores on, one is left to the notebook and the system.
-    The generator gets at least as many cores as the servers, so that it is not the limit.
+    kind (P-cores of a hybrid CPU) on one NUMA node, and the generator stays there too. From three cores on, one is left
+    to the notebook and the system. The generator gets at least as many cores as the servers, so that it is not the limit.
 
     Raises
     ------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -124,20 +125,17 @@ def relative_windows(trials: pd.DataFrame) -> pd.DataFrame:
 def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapping[str, Look]) -> None:
     ax.axhspan(-2, 2, color=BAND, zorder=0)
     ax.axhline(0, color=QUIET, linewidth=0.8)
-    for place, system in enumerate(systems):
-        rows = windows[windows["system"] == system]
-        # Beside each other within a block, so that no system hides another.
-        shift = (place - (len(systems) - 1) / 2) * 0.7 / len(systems)
-        offset = 100 * (rows["relative_ratio"] - 1)
-        style = look[system]
-        ax.plot(rows["block"] + shift, offset, style.marker, color=style.color, markersize=3.5, alpha=0.75)
-        means = offset.groupby(rows["block"]).mean()
-        ax.plot(means.index + shift, means, color=style.color, linewidth=1.0, alpha=0.8)
-        far = rows["outlier"]
-        ax.plot(
-            (rows["block"] + shift)[far], offset[far], "o", markersize=8, markerfacecolor="none", markeredgecolor=BAD
-        )
-    reach = max(3.0, 1.15 * float((100 * (windows["relative_ratio"] - 1)).abs().max()))
+    rows = windows.assign(offset=100 * (windows["relative_ratio"] - 1))
+    # Systems stand beside each other within a block, so that none hides another.
+    common: dict[str, Any] = {"x": "block", "y": "offset", "hue": "system", "hue_order": systems, "native_scale": True}
+    common |= {"palette": {system: look[system].color for system in systems}, "legend": False, "ax": ax}
+    spread = 0.8 - 0.8 / len(systems)
+    sns.stripplot(rows, dodge=True, jitter=False, size=4, alpha=0.75, **common)
+    sns.pointplot(rows, dodge=spread, errorbar=None, linewidth=1.0, markers="", alpha=0.8, **common)
+    if rows["outlier"].any():
+        ring = {"size": 8, "linewidth": 1.2, "facecolor": "none", "edgecolor": BAD}
+        sns.stripplot(rows.where(rows["outlier"]).dropna(how="all"), dodge=True, jitter=False, **ring, **common)
+    reach = max(3.0, 1.15 * float(rows["offset"].abs().max()))
     ax.set_ylim(-reach, reach)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.0f} %" if value else "0 %"))
@@ -148,6 +146,14 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: 
 def _handles(systems: list[str], look: Mapping[str, Look], linestyle: Literal["-", ""]) -> list[Artist]:
     """What the legend shows, in the order given."""
     return [
-        Line2D([], [], color=look[name].color, marker=look[name].marker, linestyle=linestyle, markersize=5, label=name)
+        Line2D(
+            [],
+            [],
+            color=look[name].color,
+            marker=look[name].marker if linestyle else "o",
+            linestyle=linestyle,
+            markersize=5,
+            label=name,
+        )
         for name in systems
     ]

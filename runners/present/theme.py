@@ -18,6 +18,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -107,11 +108,13 @@ class Chart(Figure):
 
     def png(self) -> bytes:
         """The chart as a PNG file."""
-        buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=RETINA_DPI)
+        canvas = FigureCanvasAgg(self)
+        self.set_dpi(RETINA_DPI)
+        canvas.draw()  # once; savefig draws a first time for the layout alone
+        drawn = Image.frombytes("RGBA", canvas.get_width_height(), bytes(canvas.buffer_rgba()))
         small = io.BytesIO()
         # Charts have few colours: a palette makes the file a third, and nothing to be seen of it.
-        Image.open(buffer).convert("RGB").quantize(256).save(small, format="png", optimize=True)
+        drawn.convert("RGB").quantize(256).save(small, format="png", optimize=True)
         return small.getvalue()
 
     def _ipython_display_(self) -> None:

@@ -6,7 +6,8 @@ import math
 import pytest
 
 from runners.analyse.results import analyse
-from runners.processed import read_summary, write_processed
+from runners.processed import write_processed
+from runners.summaries import read_summary
 from tests.analyse.synthetic import run_of
 
 RATES = {

@@ -118,8 +118,7 @@ def test_a_run_id_with_other_parameters_is_refused_with_the_difference(quick_run
     assert "connections was 80, is 40" in outcome.stderr
 
 
-def test_papermill_alone_gives_the_same_cells(tmp_path, quick_run):
-    data, _ = quick_run
+def test_papermill_alone_gives_the_same_cells(tmp_path):
     command = [
         sys.executable,
         "-m",
