@@ -110,8 +110,9 @@ class Chart(Figure):
         """The chart as a PNG file."""
         canvas = FigureCanvasAgg(self)
         self.set_dpi(RETINA_DPI)
-        canvas.draw()  # once; savefig draws a first time for the layout alone
-        drawn = Image.frombytes("RGBA", canvas.get_width_height(), bytes(canvas.buffer_rgba()))
+        # Once; savefig draws a first time for the layout alone.
+        canvas.draw()  # type: ignore[no-untyped-call]
+        drawn = Image.frombytes("RGBA", canvas.get_width_height(), bytes(canvas.buffer_rgba()))  # type: ignore[no-untyped-call]
         small = io.BytesIO()
         # Charts have few colours: a palette makes the file a third, and nothing to be seen of it.
         drawn.convert("RGB").quantize(256).save(small, format="png", optimize=True)
