@@ -1,0 +1,114 @@
+"""A block with real servers and the real load generator: what is recorded, and what happens when something fails."""
+
+import contextlib
+import json
+import os
+import signal
+
+import psutil
+import pytest
+
+from runners.analyse.tables import build_tables
+from runners.generators.registry import GENERATORS
+from runners.generators.wrk import Wrk
+from runners.machine.pinning import plan_pinning
+from runners.machine.topology import read_cores
+from runners.measure.block import BlockSettings, measure_block
+from runners.measure.design import design
+from runners.measure.verify import build_all, full_image
+from runners.measure.window import LoadSource
+from runners.parameters import Profile
+from runners.systems.catalogue import Catalogue
+
+pytestmark = pytest.mark.servers
+SHORT = Profile(0.2, 0.4, 2, 1, 1, 1.0, "for tests")
+
+
+class FailingWrk(Wrk):
+    """A load generator that is there, and fails."""
+
+    def command(self, request, load, host, port):
+        return ["sh", "-c", "echo no such host >&2; exit 3"]
+
+
+class MissingWrk(Wrk):
+    """A load generator that is not in the image."""
+
+    def command(self, request, load, host, port):
+        return ["wrk-that-is-not-there"]
+
+
+def settings(generator=None, systems=("beast", "httplib")):
+    catalogue = Catalogue()
+    image = full_image(catalogue)
+    artifacts = build_all(catalogue, [catalogue.server(name) for name in systems])
+    source = LoadSource(generator or GENERATORS["wrk"], image, plan_pinning(read_cores()))
+    cells = design(catalogue, ["ping", "discard"], systems=systems, batch_sizes=[1])
+    return BlockSettings(cells, artifacts, source, SHORT, 20, 1, "pretty", 1)
+
+
+def launched():
+    """The processes of this block's servers, by port."""
+    found = {}
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has ended
+            words = child.cmdline()
+            if words and words[0] == "/build/server":
+                found[int(words[words.index("--port") + 1])] = child
+    return found
+
+
+def test_every_cell_gets_a_sound_trial_and_nothing_is_left_behind():
+    seen = []
+    records = measure_block(settings(), 1, set(), lambda what: seen.append((what, len(launched()))))
+    assert len(records) == 6
+    assert {alive for _, alive in seen} == {3}  # both servers and the control, all the time
+    assert len(seen) == 6 * SHORT.windows_count
+    tables = build_tables(json.loads(json.dumps(records)))
+    assert tables.failures.empty
+    void = tables.checks[~tables.checks["ok"].astype(bool) & tables.checks["void"].astype(bool)]
+    assert void.empty, void[["system", "workload", "name", "detail"]].to_string()
+    assert (tables.trials["throughput_rps"] > 100).all()
+    assert launched() == {}
+
+
+def test_a_server_that_dies_under_load_gets_that_as_its_result_and_the_others_go_on():
+    def kill_the_last(_):
+        processes = launched()
+        if len(processes) == 3:
+            os.kill(processes[max(processes)].pid, signal.SIGKILL)
+
+    records = measure_block(settings(), 1, set(), kill_the_last)
+    failed = {record["system"]: record["failure"] for record in records if record["failure"]}
+    assert len(failed) == 1
+    ((system, failure),) = failed.items()
+    assert failure["stage"] == "running"
+    assert "exit status -9" in failure["message"]
+    sound = build_tables(json.loads(json.dumps(records))).trials["system"].unique()
+    assert len(sound) == 2
+    assert system not in sound
+
+
+@pytest.mark.parametrize(
+    ("generator", "told"), [(FailingWrk(), "no such host"), (MissingWrk(), "wrk-that-is-not-there")]
+)
+def test_a_load_generator_that_fails_is_told_with_what_it_printed(generator, told):
+    records = measure_block(settings(generator), 1, set(), lambda _: None)
+    assert {record["failure"]["stage"] for record in records} == {"generator"}
+    assert all(told in record["failure"]["message"] for record in records)
+    assert launched() == {}
+
+
+def test_a_server_that_hangs_is_no_end_of_the_run():
+    def stop_the_last(_):
+        processes = launched()
+        if len(processes) == 3:
+            os.kill(processes[max(processes)].pid, signal.SIGSTOP)
+
+    records = measure_block(settings(), 1, set(), stop_the_last)
+    tables = build_tables(json.loads(json.dumps(records)))
+    hanging = [record for record in records if record["port"] == max(record["port"] for record in records)]
+    for record in hanging:
+        bad = tables.checks[(tables.checks["system"] == record["system"]) & ~tables.checks["ok"].astype(bool)]
+        assert record["failure"] or bad["void"].any()
+    assert launched() == {}
