@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-import wrk_printer
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from runners.generators import GeneratorError
 from runners.generators.wrk import Wrk
 from runners.histograms import correct
 from runners.records import Histogram, Load, LoadErrors, Request
+from tests.generators import wrk_printer
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "wrk"
 LOADS = {

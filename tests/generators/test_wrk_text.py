@@ -4,13 +4,13 @@ import math
 from pathlib import Path
 
 import pytest
-import wrk_printer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runners.generators import GeneratorError
 from runners.generators.wrk_text import parse_text
 from runners.records import LoadErrors
+from tests.generators import wrk_printer
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "wrk"
 US, MS, MIB, GIB = 1e-6, 1e-3, 2**20, 2**30
