@@ -12,6 +12,7 @@ from pathlib import Path
 from runners.errors import WrkbookError
 
 _PROGRAMS = {"mmdebstrap": "mmdebstrap", "bwrap": "bubblewrap", "newuidmap": "uidmap"}
+_SETTINGS = Path("/proc/sys")
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
@@ -33,7 +34,7 @@ def ensure_sandbox() -> None:
     outcome = subprocess.run(probe, capture_output=True, text=True)
     if outcome.returncode != 0:
         raise WrkbookError(
-            f"bubblewrap cannot make a sandbox here: {outcome.stderr.strip() or 'no reason given'}", _namespace_remedy()
+            f"bubblewrap cannot make a sandbox here: {outcome.stderr.strip() or 'no reason given'}", namespace_remedy()
         )
 
 
@@ -69,14 +70,15 @@ def _install(packages: list[str]) -> None:
         raise WrkbookError(f"the packages {', '.join(packages)} could not be installed:\n{tail}", by_hand)
 
 
-def _namespace_remedy() -> str:
+def namespace_remedy() -> str:
+    """What root can do so that this user may make sandboxes."""
     settings = {
         "kernel/unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "kernel/apparmor_restrict_unprivileged_userns": ("1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
         "user/max_user_namespaces": ("0", "sysctl user.max_user_namespaces=15000"),
     }
     for name, (bad, remedy) in settings.items():
-        path = Path("/proc/sys") / name
+        path = _SETTINGS / name
         if path.exists() and path.read_text().strip() == bad:
             return f"as root: {remedy}   (and again after a restart, or put it into /etc/sysctl.d/)"
     return "user namespaces are forbidden to this user; run as root, or in a container with --privileged"
