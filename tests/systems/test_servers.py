@@ -77,9 +77,7 @@ def test_it_ends_in_order_with_connections_open_and_frees_its_port(launch, name)
     process.launch()
     connections = [socket.create_connection((LOOPBACK, process.port)) for _ in range(5)]
     connections[0].sendall(b"POST /discard/a/b HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
-    started = time.monotonic()
-    assert process.end() == 0
-    assert time.monotonic() - started < 2.5  # SIGKILL would come after 3 s
+    assert process.end() == 0  # and not −9, which is what a server gets that does not end by itself
     assert is_free(process.port)
     for connection in connections:
         connection.close()
