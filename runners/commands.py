@@ -42,15 +42,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs."
 
 
 def main() -> None:
-    """Run the command line; exit status 0 only on success, 130 after an interrupt."""
+    """Run the command line; exit status 0 only on success, 130 (typer's own) after an interrupt."""
     try:
         sys.exit(app(args=_joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True))
     except WrkbookError as error:
         print(f"wrkbook: {error}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("\nwrkbook: interrupted; every process of the run has been ended", file=sys.stderr)
-        sys.exit(130)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import signal
 import sys
@@ -72,6 +73,7 @@ def execute(experiment: str, parameters: dict[str, Any], output: Path, *, measur
                 thread.join(0.2)
         except KeyboardInterrupt:
             _stop(thread)
+            print("\nwrkbook: interrupted; every process of the run has been ended", file=sys.stderr, flush=True)
             raise
     if failure:
         raise _readable(experiment, failure[0])
@@ -82,6 +84,8 @@ def _papermill(experiment: str, parameters: dict[str, Any], output: Path) -> Non
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     import papermill  # takes a second to import: only when something is executed
 
+    # Parameters are checked by the notebook itself, which knows more of them than its own cell names.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
     papermill.execute_notebook(
         str(NOTEBOOKS / f"{experiment}.ipynb"),
         str(output),

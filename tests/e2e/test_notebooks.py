@@ -194,10 +194,13 @@ def test_an_interrupted_run_leaves_no_process_and_goes_on_under_its_id(tmp_path,
     command = [PROJECT / "wrkbook", "run", "01", "--profile", "quick", "--run-id", "stopped", *QUICK]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     deadline = time.monotonic() + 120
-    while not list((tmp_path / "raw").rglob("block-001")) and time.monotonic() < deadline:
+    below: list[psutil.Process] = []
+    # In the second block, with servers up.
+    while not any(child.name() == "bwrap" for child in below) and time.monotonic() < deadline:
         time.sleep(0.05)
-    below = psutil.Process(process.pid).children(recursive=True)
-    assert any(child.name() == "bwrap" for child in below)
+        if list((tmp_path / "raw").rglob("block-001")):
+            below = psutil.Process(process.pid).children(recursive=True)
+    assert below
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -225,6 +228,6 @@ def test_serve_prints_its_url_and_paths_and_ends_cleanly(tmp_path):
     assert busy.returncode == 1
     assert f"port {port} is in use" in busy.stderr
     process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=10)
-    assert process.returncode == 0
+    output = process.stdout.read()
+    assert process.wait(10) == 0
     assert "/dbopjson/{db}/{table}" in output
