@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from runners.present.frames import (
     against,
     band_ratio,
+    band_words,
     is_client_bound,
     measured,
     ordered,
@@ -29,7 +30,6 @@ from runners.present.wording import (
     TIMES,
     amount,
     decimals,
-    plus_minus,
     quantity,
     shortened,
     unit_of,
@@ -170,7 +170,7 @@ def ratios(
         [int((rows["workload"] == workload).sum()) for workload in workloads],
         title=f"Throughput relative to {baseline}",
         caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. "
-        "Shaded: the noise band of this run. Hollow: not decided.",
+        "Shaded: the band within which nobody is ranked. Hollow: not decided.",
         row_in=0.42,
         description=f"Forest plot of throughput relative to {baseline}: "
         + "; ".join(
@@ -179,7 +179,7 @@ def ratios(
     )
     for ax, workload in zip(axes, workloads, strict=True):
         _ratio_panel(ax, rows[rows["workload"] == workload], looks(cells), band_ratio(noise_floor_ratio, workload))
-        ax.set_xlabel(f"ratio to {baseline} (band: {plus_minus(band_ratio(noise_floor_ratio, workload))})")
+        ax.set_xlabel(f"ratio to {baseline}; shaded: {band_words(noise_floor_ratio, workload)}")
     return chart
 
 

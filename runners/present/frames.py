@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pandas as pd
 
+from runners.present.wording import plus_minus
 from runners.records import PLACEBO
 
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
@@ -117,6 +118,13 @@ def workload_title(cells: pd.DataFrame, workload: str) -> str:
 def band_ratio(noise_floor_ratio: Mapping[str, float], workload: str) -> float:
     """The ratio up to which a difference is not told from noise: 1.02, or the noise floor where that is higher."""
     return max(SMALLEST_BAND_RATIO, noise_floor_ratio.get(workload, 1.0))
+
+
+def band_words(noise_floor_ratio: Mapping[str, float], workload: str) -> str:
+    """The noise band in words; where the run has no noise floor, that is said."""
+    band = plus_minus(band_ratio(noise_floor_ratio, workload))
+    known = workload in noise_floor_ratio
+    return f"the noise band of this run ({band})" if known else f"{band} (the noise of this run is unknown)"
 
 
 def against(comparisons: pd.DataFrame, baseline: str) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from runners.present import sentences
-from runners.present.frames import Results, against, cell_of, measured, ordered, without_placebo, workload_title
+from runners.present.frames import Results, against, measured, ordered, without_placebo, workload_title
 from runners.present.markup import Fragment, unbroken
 from runners.records import PLACEBO
 from runners.units import format_duration
@@ -52,13 +52,10 @@ def conclusions(results: Results, baseline: str | None = None) -> Narrative:
     found = [SMOKE] if results.profile == "quick" else []
     for workload in sentences.workloads_of(results):
         rows = _against_baseline(results, workload, baseline)
-        found += [sentences.compared(results, row) for _, row in rows.iterrows()]
-        found += [
-            sentences.order(results, workload),
-            sentences.tail(results, workload),
-            sentences.above_floor(results, workload),
-        ]
-        found += _published(results, rows)
+        found += [sentences.order(results, workload), sentences.verdicts(results, workload, rows)]
+        if workload not in set(results.shares["floor_workload"]):
+            found += [sentences.tail(results, workload), sentences.above_floor(results, workload)]
+        found += sentences.published_directions(results, workload, rows)
     found += [*sentences.failures(results), sentences.noise(results), sentences.checked(results), precision(results)]
     return Narrative(_said(found))
 
@@ -138,18 +135,6 @@ def _against_baseline(results: Results, workload: str, baseline: str | None) -> 
     chosen = baseline if baseline in names else next(iter(names), "")
     rows = against(results.comparisons[results.comparisons["workload"] == workload], chosen)
     return rows[rows["system_a"] != PLACEBO]
-
-
-def _published(results: Results, rows: pd.DataFrame) -> list[str]:
-    """The published ratios of pairs that this run compared too."""
-    found = []
-    for _, row in rows.iterrows():
-        for source in ordered(results.published["source"]):
-            frame = results.published[results.published["source"] == source]
-            a, b = (cell_of(frame, row[side], row["workload"]) for side in ("system_a", "system_b"))
-            if a is not None and b is not None:
-                found.append(sentences.published_direction(results, row, a, b))
-    return found
 
 
 def _said(found: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from runners.present.frames import (
     Results,
-    band_ratio,
+    band_words,
     cell_of,
     is_client_bound,
     measured,
@@ -17,7 +17,7 @@ from runners.present.frames import (
     without_placebo,
     workload_title,
 )
-from runners.present.wording import PERCENT, RATES, RATIOS, TIMES, listing, plus_minus, quantity
+from runners.present.wording import PERCENT, RATES, RATIOS, TIMES, amount, listing, plus_minus, quantity
 
 LIMIT = "the load generator was the limit"
 
@@ -30,14 +30,15 @@ def compared(results: Results, row: pd.Series) -> str:
     if pd.isna(row["ratio"]) or (verdict == "not comparable" and not bound):
         return f"{title}: {a} and {b} cannot be compared."
     ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
-    band = plus_minus(band_ratio(results.noise_floor_ratio, workload))
     if verdict in ("at least", "not comparable"):
         return f"{title}: {_bounded(results, row, ratio)}"
+    band = band_words(results.noise_floor_ratio, workload)
+    unsure = f"shown neither to lie within {band} nor beyond it"
     endings = {
-        "faster": f"faster beyond the noise band of this run ({band})",
-        "slower": f"slower beyond the noise band of this run ({band})",
-        "equivalent": f"equivalent: the difference lies within the noise band of this run ({band})",
-        "inconclusive": f"inconclusive: shown neither to lie within the noise band of this run ({band}) nor beyond it",
+        "faster": f"faster beyond {band}",
+        "slower": f"slower beyond {band}",
+        "equivalent": f"equivalent: the difference lies within {band}",
+        "inconclusive": f"inconclusive: {'one block shows no noise' if pd.isna(row['ratio_low']) else unsure}",
     }
     return f"{title}: {a} completed {rate(results, a, workload)}, {ratio} as many as {b}; {endings[verdict]}."
 
@@ -52,6 +53,20 @@ def _bounded(results: Results, row: pd.Series, ratio: str) -> str:
     if b_bound and not a_bound:
         return f"{a} completed {rate_a}, at most {ratio} as many as {b}, for which {LIMIT}; not ranked."
     return f"{a} completed at least {rate_a} and {b} at least {rate_b}: {LIMIT}, so they are not ranked."
+
+
+def verdicts(results: Results, workload: str, rows: pd.DataFrame) -> str:
+    """All comparisons of one workload with the same ``system_b``: ratios and verdicts."""
+    if rows.empty:
+        return ""
+    parts = []
+    for row in rows.to_dict("records"):
+        ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS) if pd.notna(row["ratio"]) else ""
+        parts.append(f"{row['system_a']} {ratio}, {row['verdict']}".replace(" ,", ":"))
+    band = band_words(results.noise_floor_ratio, workload)
+    text = f"{workload_title(results.cells, workload)}, against {rows['system_b'].iloc[0]}: {'; '.join(parts)}."
+    said = [verdict for verdict in ("faster", "slower") if verdict in set(rows["verdict"])]
+    return f"{text} {listing(said).capitalize()}: beyond {band}." if said else text
 
 
 def rate(results: Results, system: str, workload: str) -> str:
@@ -126,23 +141,28 @@ def above_floor(results: Results, workload: str) -> str:
     return f"{title}, of the throughput that the same server has without decoding: {listing(parts)}." if parts else ""
 
 
-def published_direction(results: Results, row: pd.Series, a: pd.Series, b: pd.Series) -> str:
-    """Whether a published ratio of two systems points the same way as ours; sizes differ between machines."""
+def published_directions(results: Results, workload: str, rows: pd.DataFrame) -> list[str]:
+    """Whether published ratios point the same way as ours, a sentence per source; sizes differ between machines."""
+    found = []
+    for source in ordered(results.published["source"]):
+        frame = results.published[results.published["source"] == source]
+        parts = [part for _, row in rows.iterrows() if (part := _published_part(frame, row))]
+        if parts:
+            title, other = workload_title(results.cells, workload), rows["system_b"].iloc[0]
+            said = f"{title}: against {other}, {source} published on another machine"
+            found.append(f"{said} {listing(parts)}.")
+    return found
+
+
+def _published_part(frame: pd.DataFrame, row: pd.Series) -> str:
+    a, b = (cell_of(frame, row[side], row["workload"]) for side in ("system_a", "system_b"))
+    if a is None or b is None:
+        return ""
     ratio = a["throughput_rps"] / b["throughput_rps"]
-    said = (
-        f"{workload_title(results.cells, row['workload'])}: {a['source']} published {quantity(ratio, *_NONE, RATIOS)}"
-    )
-    said += f" for {a['system']} against {b['system']} on another machine; here "
-    if row["verdict"] not in ("faster", "slower", "equivalent", "inconclusive") or pd.isna(row["ratio"]):
-        return said + "the two are not ranked."
-    here = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
-    if row["verdict"] in ("equivalent", "inconclusive"):
-        return f"{said}{here}, which is {row['verdict']}."
     same = (row["verdict"] == "faster") == (ratio > 1)
-    return f"{said}{here}: {'the same' if same else 'the opposite'} direction."
-
-
-_NONE = (float("nan"), float("nan"))
+    decided = "the same direction" if same else "the opposite direction"
+    here = {"faster": decided, "slower": decided, "equivalent": "equivalent", "inconclusive": "inconclusive"}
+    return f"{amount(ratio, RATIOS)} for {row['system_a']} (here: {here.get(row['verdict'], 'not ranked')})"
 
 
 def failures(results: Results) -> list[str]:

@@ -44,7 +44,7 @@ def as_shown(values, scale):
     found = set()
     for value in values:
         for factor, _ in scale:
-            found |= {f"{value / factor:.{places}f}" for places in range(5)}
+            found |= {f"{value / factor:.{places}f}" for places in range(8)}
     return found
 
 
@@ -142,11 +142,29 @@ def test_a_share_of_a_client_bound_floor_is_an_upper_bound():
 def test_published_ratios_are_compared_in_direction():
     run = make_sample()
     said = [text for text in narrative.conclusions(run, BASELINE) if "published" in text]
-    assert any("5.38 × for drogon+simdjson" in text and "the same direction" in text for text in said)
-    run.published.loc[run.published["system"] == "drogon+simdjson", "throughput_rps"] = 1.0
-    said = [text for text in narrative.conclusions(run, BASELINE) if "published" in text and "drogon+simdjson" in text]
     assert len(said) == 2
-    assert all("the opposite direction" in text for text in said)
+    assert any("5.38 × for drogon+simdjson (here: the same direction)" in text for text in said)
+    run.published.loc[run.published["system"] == "drogon+simdjson", "throughput_rps"] = 1.0
+    said = [text for text in narrative.conclusions(run, BASELINE) if "published" in text]
+    assert all("for drogon+simdjson (here: the opposite direction)" in text for text in said)
+
+
+def test_a_run_of_one_block_claims_no_noise_band():
+    run = make_sample()
+    run.comparisons[["ratio_low", "ratio_high"]], run.comparisons["verdict"] = np.nan, "inconclusive"
+    run.noise_floor_ratio.clear()
+    text = "\n".join([*narrative.conclusions(run), sentences.compared(run, run.comparisons.iloc[0])])
+    assert "noise band of this run" not in text
+    assert "one block shows no noise" in text
+
+
+def test_the_verdicts_of_a_workload_are_one_sentence_with_the_band_that_they_were_made_with():
+    run = make_sample()
+    [text] = [
+        text for text in narrative.conclusions(run, BASELINE) if text.startswith("decode, 10 operations, against")
+    ]
+    assert "drogon+simdjson 5.17 ×" in text
+    assert text.endswith("beyond the noise band of this run (±2.0 %).")
 
 
 def test_the_precision_is_that_of_the_widest_interval_and_a_missed_aim_is_said():
