@@ -15,7 +15,7 @@ from typing import Any
 from tqdm import tqdm
 
 from runners.analyse.results import Results, analyse
-from runners.analyse.tables import throughputs
+from runners.analyse.tables import measured_windows
 from runners.contract.requests import contract_request
 from runners.errors import WrkbookError
 from runners.execute import WITHOUT_MEASURING
@@ -27,6 +27,7 @@ from runners.machine.topology import read_cores
 from runners.measure.block import BlockSettings
 from runners.measure.design import Cell, Design, design
 from runners.measure.run import block_seconds, measure
+from runners.measure.speed_probe import SpeedProbes
 from runners.measure.verify import build_all, full_image, verify_server
 from runners.measure.window import LoadSource
 from runners.parameters import Parameters, check_parameters, from_notebook
@@ -136,8 +137,10 @@ class Experiment:
                     self._check_same(self.run.read())
                 else:
                     self.run.open(self._record(image, self._nonconforming(artifacts)))
-                settings = self._settings(image, artifacts, frozenset(self.run.read()["nonconforming"]))
-                measure(self.run, settings, throughputs, precision=self.parameters.precision)
+                nonconforming = frozenset(self.run.read()["nonconforming"])
+                with SpeedProbes([*self.pinning.server, *self.pinning.generator]) as probes:
+                    settings = self._settings(image, artifacts, nonconforming, probes)
+                    measure(self.run, settings, measured_windows, precision=self.parameters.precision)
         finally:
             os.sched_setaffinity(0, _USABLE_CPUS)
 
@@ -172,11 +175,13 @@ class Experiment:
             raise WrkbookError(f"no server can be measured; {name} {difference}", f"./wrkbook verify {name}")
         return found
 
-    def _settings(self, image: Image, artifacts: dict[str, Artifact], nonconforming: frozenset[str]) -> BlockSettings:
+    def _settings(
+        self, image: Image, artifacts: dict[str, Artifact], nonconforming: frozenset[str], probes: SpeedProbes
+    ) -> BlockSettings:
         return BlockSettings(
             design=self.design,
             artifacts=artifacts,
-            source=LoadSource(GENERATORS[_GENERATOR], image, self.pinning),
+            source=LoadSource(GENERATORS[_GENERATOR], image, self.pinning, probes),
             profile=self.parameters.effective_profile,
             connections=self.parameters.connections,
             threads=self.threads,

@@ -27,7 +27,8 @@ def build_cells(
 
     Columns
     -------
-    system, server, codec, workload, operations_count, body_bytes; throughput_rps with _low_ and _high_, goodput_rps; p50_s …
+    system, server, codec, workload, operations_count, body_bytes; throughput_rps with _low_ and _high_, unadjusted_rps, speed_ratio,
+    goodput_rps; p50_s …
     p99_99_s with _low_ and _high_, max_s, mean_s, stddev_s, tm99_s; cpu_per_request_s with its interval and split; rss_peak_bytes,
     threads_count, context_switches_per_request_ratio; errors_count, bottleneck, trials_count, warnings, status.
     """
@@ -51,7 +52,7 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def windows_by_block(tables: Tables, system: str, workload: str) -> dict[int, list[float]]:
-    """Throughputs of the sound windows of a cell: block → requests per second of each."""
+    """Adjusted throughputs of the sound windows of a cell: block → requests per second of each."""
     trials = tables.trials
     rows = trials[
         (trials["system"] == system)
@@ -59,7 +60,7 @@ def windows_by_block(tables: Tables, system: str, workload: str) -> dict[int, li
         & ~trials["warmup"].astype(bool)
         & ~trials["void"].astype(bool)
     ]
-    return {int(block): group["throughput_rps"].tolist() for block, group in rows.groupby("block")}
+    return {int(block): group["adjusted_rps"].tolist() for block, group in rows.groupby("block")}
 
 
 def launch_histograms(tables: Tables, system: str, workload: str) -> list[Histogram]:
@@ -107,10 +108,16 @@ def _throughput(rows: pd.DataFrame, blocks: dict[int, list[float]], seed: int) -
         "throughput_rps": estimate.value,
         "throughput_low_rps": estimate.low,
         "throughput_high_rps": estimate.high,
+        "unadjusted_rps": geometric_mean_interval(_unadjusted(sound), seed=seed, resamples=1).value,
+        "speed_ratio": float(sound["speed_ratio"].mean()),
         "goodput_rps": estimate.value * float(sound["goodput_rps"].sum() / sound["throughput_rps"].sum()),
         "requests_count": int(sound["requests_count"].sum()),
         "errors_count": int(sound[errors].to_numpy().sum()),
     }
+
+
+def _unadjusted(sound: pd.DataFrame) -> list[list[float]]:
+    return [group["throughput_rps"].tolist() for _, group in sound.groupby("block")]
 
 
 def _latency(tables: Tables, system: str, workload: str, seed: int) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import pandas as pd
 
 from runners import histograms
 from runners.analyse.checks import trial_checks
+from runners.analyse.speed import with_speed
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
+from runners.machine.topology import parse_cpu_list
 from runners.records import Histogram, Load, LoadResult
 
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
+_NEEDED = ("void", "warmup", "throughput_rps", "probe_mean_hz", "probe_p90_hz")
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class Tables:
 
     Attributes
     ----------
-    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps, requests_count, errors, void
+    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, adjusted_rps and
+        speed_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials), requests_count, errors, void
     latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
     usage : a row per window and role (server, generator): CPU, memory, threads, context switches
     checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
@@ -61,7 +66,7 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
         if not void:
             bins.append(_bins(keys, histograms.merge(result.service_time for _, result in windows)))
     return Tables(
-        pd.DataFrame(trials, columns=None if trials else [*_KEYS, "window", "void", "warmup", "throughput_rps"]),
+        _adjusted(pd.DataFrame(trials, columns=None if trials else [*_KEYS, "window", *_NEEDED])),
         pd.concat(bins, ignore_index=True)
         if bins
         else pd.DataFrame(columns=["block", "system", "workload", "value_us", "count"]),
@@ -84,9 +89,32 @@ def load_results(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], LoadR
         yield raw, generator.parse(raw["stdout"], Load(**raw["load"]))
 
 
-def throughputs(record: dict[str, Any]) -> list[float]:
-    """Requests per second of each window of a record, without its warm-up."""
-    return [result.throughput_rps for raw, result in load_results(record) if raw["kind"] == "window"]
+def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each window of a record, without its warm-up, as :func:`runners.analyse.speed.with_speed` wants it."""
+    keys = {name: record[name] for name in ("block", "system", "workload")}
+    return [
+        {**keys, "throughput_rps": result.throughput_rps, **_speed(record, raw)}
+        for raw, result in load_results(record)
+        if raw["kind"] == "window"
+    ]
+
+
+def _speed(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
+    """What the probes on the server's CPUs saw; NaN where there was none."""
+    cpus = map(str, parse_cpu_list(record["cpus"]["server"]))
+    seen = [raw.get("speed", {}).get(cpu) for cpu in cpus]
+    known = [probe for probe in seen if probe]
+    return {
+        f"probe_{name}": fmean(probe[name] for probe in known) if known and len(known) == len(seen) else np.nan
+        for name in ("mean_hz", "p90_hz")
+    }
+
+
+def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials, with speed and adjusted throughput where a window counts."""
+    sound = ~trials["warmup"].astype(bool) & ~trials["void"].astype(bool)
+    adjusted = with_speed(trials[sound])[["speed_ratio", "slope_ratio", "adjusted_rps"]]
+    return trials.join(adjusted)
 
 
 def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) -> dict[str, Any]:
@@ -97,6 +125,7 @@ def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) 
         "operations_count": np.nan if record["operations"] is None else record["operations"],
         "body_bytes": record["body_bytes"],
         "throughput_rps": result.throughput_rps,
+        **_speed(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
         "duration_s": result.duration_s,

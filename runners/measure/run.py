@@ -7,12 +7,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from tqdm import tqdm
 
 from runners.analyse.estimates import compare
+from runners.analyse.speed import with_speed
 from runners.analyse.verdicts import blocks_needed, precision_reached
 from runners.ledger import Run
 from runners.measure.block import BlockSettings, measure_block
@@ -34,25 +37,22 @@ class Progress:
 
     Attributes
     ----------
-    throughputs : cell → block → windows' throughputs in requests per second
+    parse : what the measured windows of a record say, see :func:`runners.analyse.tables.measured_windows`
+    windows : all of them so far
     """
 
     settings: BlockSettings
-    parse: Callable[[dict[str, object]], list[float]]
-    throughputs: dict[Cell, dict[int, list[float]]]
-    failures: Counter[System]
+    parse: Callable[[dict[str, Any]], list[dict[str, Any]]]
+    windows: list[dict[str, Any]] = field(default_factory=list)
+    failures: Counter[System] = field(default_factory=Counter)
 
-    def add(self, record: dict[str, object]) -> None:
+    def add(self, record: dict[str, Any]) -> None:
         """Count one trial record in."""
-        cell = next(
-            cell
-            for cell in self.settings.design.cells
-            if (cell.system.name, cell.workload.label) == (record["system"], record["workload"])
-        )
         if record["failure"]:
-            self.failures[cell.system] += 1
+            system = next(found for found in self.settings.design.systems if found.name == record["system"])
+            self.failures[system] += 1
         else:
-            self.throughputs.setdefault(cell, {})[int(str(record["block"]))] = self.parse(record)
+            self.windows += self.parse(record)
 
     @property
     def excluded(self) -> set[System]:
@@ -67,33 +67,42 @@ class Progress:
 
         The A/A control counts against the system that it repeats, and against no other.
         """
+        throughputs = self._throughputs()
         ratios: list[Interval] = []
         for workload in self.settings.design.compared:
-            cells = [
-                cell for cell in self.settings.design.cells if cell in self.throughputs and cell.workload == workload
-            ]
+            cells = [cell for cell in self.settings.design.cells if cell in throughputs and cell.workload == workload]
             for first, second in itertools.combinations(cells, 2):
                 if first.system.placebo or (second.system.placebo and not second.system.repeats(first.system)):
                     continue
-                blocks = sorted(self.throughputs[first].keys() & self.throughputs[second].keys())
-                sides = [[self.throughputs[cell][block] for block in blocks] for cell in (first, second)]
+                blocks = sorted(throughputs[first].keys() & throughputs[second].keys())
+                sides = [[throughputs[cell][block] for block in blocks] for cell in (first, second)]
                 ratios.append(compare(sides[0], sides[1], resamples=_RESAMPLES).interval)
         return precision_reached(ratios)
+
+    def _throughputs(self) -> dict[Cell, dict[int, list[float]]]:
+        """Cell → block → adjusted throughputs of the windows in requests per second."""
+        if not self.windows:
+            return {}
+        cells = {(cell.system.name, cell.workload.label): cell for cell in self.settings.design.cells}
+        return {
+            cells[names]: {int(block): group["adjusted_rps"].tolist() for block, group in rows.groupby("block")}
+            for names, rows in with_speed(pd.DataFrame(self.windows)).groupby(["system", "workload"])
+        }
 
 
 def measure(
     run: Run,
     settings: BlockSettings,
-    parse: Callable[[dict[str, object]], list[float]],
+    parse: Callable[[dict[str, Any]], list[dict[str, Any]]],
     *,
     precision: float,
 ) -> None:
     """Measure blocks and write their trials to the ledger; a run that was interrupted goes on after its last whole block.
 
-    `parse` gives the throughputs of a record's windows. Progress goes to standard error, which notebooks show too.
+    `parse` is :attr:`Progress.parse`. Progress goes to standard error, which notebooks show too.
     """
     profile = settings.profile
-    progress = Progress(settings, parse, {}, Counter())
+    progress = Progress(settings, parse)
     done = _blocks_there(run, progress)
     visits = len(settings.design.cells) * profile.windows_count
     started, deadline = time.monotonic(), time.monotonic() + profile.budget_minutes * 60

@@ -19,6 +19,7 @@ import psutil
 from runners.generators import LOAD_FOLDER, Generator
 from runners.machine.pinning import PinningPlan
 from runners.measure.sampling import snapshot, total_cpu_s
+from runners.measure.speed_probe import SpeedProbes
 from runners.records import Load, Request
 from runners.systems.image import Image
 from runners.systems.process import ServerProcess, descendants
@@ -38,6 +39,7 @@ class LoadSource:
     generator: Generator
     image: Image
     plan: PinningPlan
+    probes: SpeedProbes
 
     def window(self, server: ServerProcess, request: Request, load: Load, prepared: Path, kind: str) -> dict[str, Any]:
         """Measure one window and return its raw record; it holds no judgement.
@@ -47,7 +49,8 @@ class LoadSource:
         dict
             ``kind`` (warmup or window), ``started_at``, ``load``, ``command``, ``exit_status``, ``stdout``, ``stderr``,
             ``elapsed_s``, ``server_cpu_s`` (over the whole window), ``samples`` (see :func:`sampling.snapshot`),
-            ``server_listened`` (whether the launched process held the port before and after), ``hung``.
+            ``speed`` (see :meth:`SpeedProbes.between`), ``server_listened`` (whether the launched process held the port
+            before and after), ``hung``.
         """
         argv = self.generator.command(request, load, LOOPBACK, server.port)
         command = Sandbox(self.image, read_only={LOAD_FOLDER: prepared}).command(argv, self.plan.generator)
@@ -63,6 +66,7 @@ class LoadSource:
         started = time.monotonic()
         record |= self._run(command, pids, server.cpus, load, looks=_LOOKS if kind == "window" else ())
         record["elapsed_s"] = time.monotonic() - started
+        record["speed"] = self.probes.between(started, started + load.duration_s)
         record["server_cpu_s"] = total_cpu_s(pids) - cpu_before
         record["server_listened"] = listened and server.listens()
         return record

@@ -96,30 +96,46 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     systems, look = ordered(windows["system"]), looks(cells)
     outliers = windows[windows["outlier"]]
     chart, axes = panels(
-        [workload_title(cells, workload) for workload in workloads],
-        [_PANEL_ROWS - 1] * len(workloads),
-        title="Stability: throughput of every window, relative to the system's median",
-        caption="Lines: mean of a block. Ringed: beyond Tukey's fences, kept. Shaded: ±2 %. Warm-up is left out.",
+        ["the server's CPUs", *(workload_title(cells, workload) for workload in workloads)],
+        [_PANEL_ROWS - 1] * (1 + len(workloads)),
+        title="Stability: speed of the CPU, and throughput of every window relative to the system's median",
+        caption="CPU: share of its undisturbed speed, as a probe beside the server saw. Below: adjusted throughputs; lines: "
+        "mean of a block; ringed: beyond Tukey's fences, kept; shaded: ±2 %. Warm-up is left out.",
         description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
         f"{len(outliers)} are outliers.",
         handles=_handles(systems, look, ""),
     )
-    for ax, workload in zip(axes, workloads, strict=True):
+    _speed_panel(axes[0], windows, systems, look)
+    for ax, workload in zip(axes[1:], workloads, strict=True):
         _stability_panel(ax, windows[windows["workload"] == workload], systems, look)
     return chart
 
 
 def relative_windows(trials: pd.DataFrame) -> pd.DataFrame:
-    """The measured windows with their throughput relative to the system's median, and whether it is an outlier."""
-    windows = trials[~trials["warmup"].astype(bool)].copy()
-    groups = windows.groupby(["system", "workload"], sort=False)["throughput_rps"]
-    windows["relative_ratio"] = windows["throughput_rps"] / groups.transform("median")
+    """The sound windows with their adjusted throughput relative to the system's median, and whether it is an outlier."""
+    windows = trials[trials["adjusted_rps"].notna()].copy()
+    groups = windows.groupby(["system", "workload"], sort=False)["adjusted_rps"]
+    windows["relative_ratio"] = windows["adjusted_rps"] / groups.transform("median")
     lower, upper = (groups.transform(lambda values, share=share: values.quantile(share)) for share in (0.25, 0.75))
     reach = 1.5 * (upper - lower)
-    windows["outlier"] = (
-        ~windows["throughput_rps"].between(lower - reach, upper + reach) & windows["throughput_rps"].notna()
-    )
+    windows["outlier"] = ~windows["adjusted_rps"].between(lower - reach, upper + reach)
     return windows
+
+
+def _speed_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapping[str, Look]) -> None:
+    rows = windows.assign(speed=100 * windows["speed_ratio"])
+    ax.axhline(100, color=QUIET, linewidth=0.8)
+    if rows["speed"].notna().any():
+        palette = {system: look[system].color for system in systems}
+        common: dict[str, Any] = {"x": "block", "y": "speed", "native_scale": True, "legend": False, "ax": ax}
+        sns.stripplot(rows, hue="system", hue_order=systems, palette=palette, size=4, alpha=0.75, dodge=True, **common)
+    else:
+        ax.text(0.5, 50, "no probe ran", ha="center", transform=ax.get_xaxis_transform(), color=QUIET)
+    ax.set_ylim(0, 110)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
+    ax.set_xlabel("block (in the order measured)")
+    ax.set_ylabel("of undisturbed speed")
 
 
 def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapping[str, Look]) -> None:

@@ -56,7 +56,13 @@ def conclusions(results: Results, baseline: str | None = None) -> Narrative:
         if workload not in set(results.shares["floor_workload"]):
             found += [sentences.tail(results, workload), sentences.above_floor(results, workload)]
         found += sentences.published_directions(results, workload, rows)
-    found += [*sentences.failures(results), sentences.noise(results), sentences.checked(results), precision(results)]
+    found += [
+        *sentences.failures(results),
+        sentences.noise(results),
+        sentences.speed(results),
+        sentences.checked(results),
+        precision(results),
+    ]
     return Narrative(_said(found))
 
 

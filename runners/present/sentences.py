@@ -187,6 +187,18 @@ def noise(results: Results) -> str:
     return f"Noise floor, from launching the same system under two names: {listing(parts)}." if parts else ""
 
 
+def speed(results: Results) -> str:
+    """What the probes saw of the CPUs' speed, and what was made of it."""
+    seen = results.trials["speed_ratio"].dropna()
+    if seen.empty:
+        return "No probe saw the speed of the server's CPUs: throughputs are as measured."
+    slopes = results.trials["slope_ratio"].dropna()
+    text = f"The server's CPUs ran at {amount(seen.mean(), PERCENT)} of their undisturbed speed while measuring "
+    text += f"(single windows: {amount(seen.min(), PERCENT)} to {amount(seen.max(), PERCENT)}), as a probe beside the server saw; "
+    slope = f"{slopes.min():.2f}" if slopes.min() == slopes.max() else f"{slopes.min():.2f} to {slopes.max():.2f}"
+    return text + f"throughputs are adjusted to that mean, window by window, along a slope of {slope}."
+
+
 def checked(results: Results) -> str:
     """How many checks held."""
     count, held = len(results.checks), int(results.checks["ok"].sum()) if len(results.checks) else 0

@@ -16,6 +16,7 @@ from runners.machine.topology import read_cores
 from runners.measure.block import BlockSettings, measure_block
 from runners.measure.design import design
 from runners.measure.verify import build_all, full_image
+from runners.measure.speed_probe import SpeedProbes
 from runners.measure.window import LoadSource
 from runners.parameters import Profile
 from runners.systems.catalogue import Catalogue
@@ -42,7 +43,7 @@ def settings(generator=None, systems=("beast", "httplib")):
     catalogue = Catalogue()
     image = full_image(catalogue)
     artifacts = build_all(catalogue, [catalogue.server(name) for name in systems])
-    source = LoadSource(generator or GENERATORS["wrk"], image, plan_pinning(read_cores()))
+    source = LoadSource(generator or GENERATORS["wrk"], image, plan_pinning(read_cores()), SpeedProbes([]))
     cells = design(catalogue, ["ping", "discard"], systems=systems, batch_sizes=[1])
     return BlockSettings(cells, artifacts, source, SHORT, 20, 1, "pretty", 1)
 

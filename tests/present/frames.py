@@ -223,7 +223,12 @@ def make_trials(cells, draw):
                 rate = cell["throughput_rps"] * drift * launch * draw.normal(1, 0.004)
                 rate *= 0.88 if (block, window, cell["system"]) == (5, 2, "drogon+glaze") else 1
                 rows.append((block, window, cell["system"], cell["workload"], rate, False))
-    return pd.DataFrame(rows, columns=["block", "window", "system", "workload", "throughput_rps", "warmup"])
+    trials = pd.DataFrame(rows, columns=["block", "window", "system", "workload", "throughput_rps", "warmup"])
+    counts = ~trials["warmup"]
+    trials["speed_ratio"] = np.where(counts, np.clip(draw.normal(0.9, 0.05, len(trials)), 0.5, 1), np.nan)
+    trials["slope_ratio"] = np.where(counts, 0.93, np.nan)
+    trials["adjusted_rps"] = trials["throughput_rps"].where(counts)
+    return trials
 
 
 def make_checks(cells):

@@ -149,6 +149,15 @@ def test_published_ratios_are_compared_in_direction():
     assert all("for drogon+simdjson (here: the opposite direction)" in text for text in said)
 
 
+def test_what_the_probe_saw_is_said_and_where_none_ran_that_is_said():
+    run = make_sample()
+    mean = run.trials["speed_ratio"].mean() * 100
+    assert f"ran at {mean:.1f} % of their undisturbed speed" in sentences.speed(run)
+    assert "along a slope of 0.93" in sentences.speed(run)
+    run.trials["speed_ratio"] = np.nan
+    assert "throughputs are as measured" in sentences.speed(run)
+
+
 def test_a_run_of_one_block_claims_no_noise_band():
     run = make_sample()
     run.comparisons[["ratio_low", "ratio_high"]], run.comparisons["verdict"] = np.nan, "inconclusive"

@@ -1,0 +1,124 @@
+"""How fast the measured CPUs really are at each moment: a tiny fixed piece of work, timed over and over.
+
+On a shared or virtual machine a CPU slows down without saying so: a neighbour on the same core's other hardware thread
+halves what it gets done, and no counter of the kernel shows it. So a probe sleeps on each measured CPU and every 8 ms
+does the same 20 µs of hashing in its own registers and first-level cache. Its CPU time for that, compared with the best it
+ever needs, is the share of an undisturbed CPU that everything else there got at that moment. It costs under 1 % of
+the CPU, the same for every system.
+
+This file is also the probe's program, which runs without the rest of the package: ``python speed_probe.py CPU FILE``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+PERIOD_S = 0.008
+_HEADER = struct.Struct("<q")
+_RECORD = struct.Struct("<dd")
+_RECORDS_COUNT = 1 << 15
+_SIZE = _HEADER.size + _RECORDS_COUNT * _RECORD.size
+_END_TIMEOUT_S = 2.0
+
+
+class SpeedProbes:
+    """A probe on each of some CPUs, for as long as the context lasts.
+
+    Where a probe cannot be started there is none: :meth:`between` then knows nothing of its CPU.
+    """
+
+    def __init__(self, cpus: Iterable[int]) -> None:
+        self._cpus = sorted(set(cpus))
+        self._rings: dict[int, mmap.mmap] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> SpeedProbes:
+        for cpu in self._cpus:
+            file = self._stack.enter_context(tempfile.NamedTemporaryFile(prefix="wrkbook-probe-"))
+            file.truncate(_SIZE)
+            self._rings[cpu] = self._stack.enter_context(mmap.mmap(file.fileno(), _SIZE))
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", __file__, str(cpu), file.name],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            self._stack.callback(_end, process)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def between(self, start_s: float, end_s: float) -> dict[str, dict[str, Any]]:
+        """What the probes saw between two moments of the monotonic clock.
+
+        Returns
+        -------
+        dict
+            CPU → ``samples_count``, ``mean_hz`` (mean of the bursts' rates, bursts a second of CPU time) and ``p90_hz``
+            (their 90th percentile: near the undisturbed rate if the CPU was undisturbed for a tenth of the time).
+            CPUs without samples are missing.
+        """
+        found = {}
+        for cpu, ring in self._rings.items():
+            rates = sorted(1 / burst_s for at_s, burst_s in _recent(ring, start_s) if at_s < end_s and burst_s > 0)
+            if rates:
+                p90 = rates[int(0.9 * (len(rates) - 1))]
+                mean = sum(rates) / len(rates)
+                found[str(cpu)] = {"samples_count": len(rates), "mean_hz": round(mean), "p90_hz": round(p90)}
+        return found
+
+
+def _recent(ring: mmap.mmap, start_s: float) -> Iterable[tuple[float, float]]:
+    """The records since a moment, newest first."""
+    (count,) = _HEADER.unpack_from(ring)
+    for number in range(count - 1, max(-1, count - _RECORDS_COUNT), -1):
+        record = _RECORD.unpack_from(ring, _HEADER.size + number % _RECORDS_COUNT * _RECORD.size)
+        if record[0] < start_s:
+            return
+        yield record
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _probe(cpu: int, path: str) -> None:
+    os.sched_setaffinity(0, {cpu})
+    parent, block, count = os.getppid(), bytes(2048), 0
+    with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), _SIZE) as ring:
+        while os.getppid() == parent:
+            for _ in range(4):  # what another program left in the caches must not count
+                hashlib.blake2b(block)
+            at_s, before_ns = time.monotonic(), time.thread_time_ns()
+            for _ in range(10):
+                hashlib.blake2b(block)
+            burst_s = (time.thread_time_ns() - before_ns) * 1e-9
+            _RECORD.pack_into(ring, _HEADER.size + count % _RECORDS_COUNT * _RECORD.size, at_s, burst_s)
+            count += 1
+            _HEADER.pack_into(ring, 0, count)
+            time.sleep(PERIOD_S)
+
+
+if __name__ == "__main__":
+    _probe(int(sys.argv[1]), sys.argv[2])

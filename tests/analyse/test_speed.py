@@ -1,0 +1,93 @@
+"""Adjusting throughputs for the speed that the CPU had while they were measured."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runners.analyse.estimates import compare
+from runners.analyse.speed import with_speed
+
+RATES = {"a": 50_000.0, "b": 40_000.0, "a again": 50_000.0}
+UNDISTURBED_HZ = 50_000.0
+
+
+def simulated(seed, *, blocks=10, slope=1.0, noise=0.01, launch=0.005, rates=None, own_hz=None):
+    """Windows on a CPU that chance slows down by up to a half."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for block in range(blocks):
+        for system, rate in (rates or RATES).items():
+            luck = draw.normal(0, launch)
+            for _ in range(2):
+                disturbed = draw.beta(0.5, 0.5)
+                speed = 1 - 0.5 * disturbed
+                hz = UNDISTURBED_HZ * (own_hz or {}).get(system, 1.0)
+                seen = {"probe_mean_hz": hz * speed, "probe_p90_hz": hz if disturbed < 0.9 else hz * speed}
+                value = rate * speed**slope * np.exp(luck + draw.normal(0, noise))
+                rows.append({"block": block, "system": system, "workload": "w", "throughput_rps": value, **seen})
+    return pd.DataFrame(rows)
+
+
+def launches(windows, system, column="adjusted_rps"):
+    return [group[column].tolist() for _, group in windows[windows["system"] == system].groupby("block")]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.3, 1.1))
+def test_ratios_come_nearer_to_the_truth_and_the_intervals_narrower(seed, slope):
+    windows = with_speed(simulated(seed, slope=slope))
+    adjusted = compare(launches(windows, "a"), launches(windows, "b"), resamples=300).interval
+    plain = compare(
+        launches(windows, "a", "throughput_rps"), launches(windows, "b", "throughput_rps"), resamples=300
+    ).interval
+    assert adjusted.value == pytest.approx(1.25, rel=0.04)
+    assert adjusted.half_width_ratio < plain.half_width_ratio
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_what_is_estimated_stays_the_mean_over_the_run(seed):
+    windows = with_speed(simulated(seed))
+    assert np.log(windows["adjusted_rps"]).mean() == pytest.approx(np.log(windows["throughput_rps"]).mean(), abs=1e-9)
+
+
+def test_a_cell_that_slows_its_own_clock_is_not_forgiven_for_it():
+    plain, own = (with_speed(simulated(3, own_hz=hz)) for hz in (None, {"b": 0.86}))
+    assert own["adjusted_rps"].to_numpy() == pytest.approx(plain["adjusted_rps"].to_numpy())
+
+
+def test_a_workload_that_does_not_depend_on_the_speed_is_left_alone():
+    windows = simulated(5, slope=0.0, blocks=40)
+    assert with_speed(windows)["slope_ratio"].iloc[0] == pytest.approx(0, abs=0.02)
+
+
+def test_a_few_odd_windows_do_not_turn_the_slope():
+    windows = simulated(8)
+    windows.loc[windows.index[::10], "throughput_rps"] *= 0.3
+    assert with_speed(windows)["slope_ratio"].iloc[0] == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("missing", [["probe_mean_hz", "probe_p90_hz"], ["probe_mean_hz"]])
+def test_without_a_probe_throughputs_are_as_measured(missing):
+    windows = simulated(1)
+    windows[missing] = np.nan
+    found = with_speed(windows)
+    assert found["adjusted_rps"].tolist() == windows["throughput_rps"].tolist()
+    assert found["speed_ratio"].isna().all()
+
+
+def test_too_few_windows_and_none_at_all_are_left_alone():
+    few = with_speed(simulated(1).head(5))
+    assert few["adjusted_rps"].tolist() == few["throughput_rps"].tolist()
+    assert with_speed(simulated(1).head(0)).empty
+
+
+def test_equal_systems_are_called_different_as_rarely_as_the_interval_promises():
+    wrong = 0
+    for seed in range(300):
+        windows = with_speed(simulated(seed, blocks=8))
+        wrong += compare(launches(windows, "a"), launches(windows, "a again"), resamples=300).p_value < 0.05
+    # 5 % are due; 9 % would be more than chance makes of 300.
+    assert wrong <= 27

@@ -1,0 +1,53 @@
+"""The probe that sees how fast a CPU is."""
+
+import os
+import time
+
+import psutil
+import pytest
+
+from runners.measure.speed_probe import PERIOD_S, SpeedProbes
+
+CPU = min(os.sched_getaffinity(0))
+
+
+def wait_for_samples(probes, start, least):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        seen = probes.between(start, time.monotonic()).get(str(CPU), {"samples_count": 0})
+        if seen["samples_count"] >= least:
+            return seen
+        time.sleep(0.05)
+    pytest.fail("the probe gave no samples")
+
+
+def test_a_probe_times_its_work_again_and_again():
+    start = time.monotonic()
+    with SpeedProbes([CPU]) as probes:
+        seen = wait_for_samples(probes, start, 20)
+    assert 1e3 < seen["mean_hz"] <= 1.2 * seen["p90_hz"] < 1e6
+
+
+def test_only_what_lies_between_the_two_moments_counts():
+    start = time.monotonic()
+    with SpeedProbes([CPU]) as probes:
+        wait_for_samples(probes, start, 20)
+        middle = time.monotonic()
+        assert probes.between(middle + 10, middle + 20) == {}
+        earlier = probes.between(start, middle)[str(CPU)]["samples_count"]
+        assert earlier <= (middle - start) / PERIOD_S + 1
+        assert probes.between(start - 5, start) == {}
+
+
+def test_leaving_ends_the_probes():
+    before = {child.pid for child in psutil.Process().children()}
+    with SpeedProbes([CPU]):
+        [probe] = [child for child in psutil.Process().children() if child.pid not in before]
+    assert not probe.is_running()
+
+
+def test_a_probe_stays_on_its_cpu():
+    with SpeedProbes([CPU]) as probes:
+        wait_for_samples(probes, 0.0, 1)
+        [probe] = [child for child in psutil.Process().children() if "speed_probe" in " ".join(child.cmdline())]
+        assert probe.cpu_affinity() == [CPU]
