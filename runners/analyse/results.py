@@ -230,7 +230,7 @@ class Results:
         reached = self.precision_reached_ratio
         if self.profile == "quick" or not math.isfinite(reached) or reached <= self.precision_ratio:
             return ""
-        return f"the limits of time and blocks ended the run at ±{reached:.1%}, short of the ±{self.precision_ratio:.1%} that it aimed at"
+        return "the limits of time and blocks ended the run before it reached that"
 
 
 def analyse(run: Run) -> Results:

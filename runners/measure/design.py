@@ -60,6 +60,8 @@ def design(
 ) -> Design:
     """All systems that serve `workloads` (or those named), the placebo of the first, and the floor below each server.
 
+    Servers of the role ``reference`` take part only where they are named.
+
     Raises
     ------
     WrkbookError
@@ -74,7 +76,11 @@ def design(
     breadth = Counter(system for name in workloads for system in catalogue.systems(name))
     cells: list[Cell] = []
     for workload in compared:
-        serving = [system for system in catalogue.systems(workload.name) if not chosen or system in chosen]
+        serving = [
+            system
+            for system in catalogue.systems(workload.name)
+            if (system in chosen if chosen else catalogue.server(system.server).role != "reference")
+        ]
         # As the user ordered them; else those first that can be compared in most workloads.
         serving.sort(key=lambda system: chosen.index(system) if chosen else -breadth[system])
         if serving:

@@ -86,7 +86,7 @@ def headline(results: Results, baseline: str | None = None) -> Headline:
 
 def precision(results: Results) -> str:
     """How much was measured, how precise it became, and what a budget cut short."""
-    rows = results.comparisons[(results.comparisons[["system_a", "system_b"]] != PLACEBO).all(axis=1)]
+    rows = results.comparisons
     plural = "" if results.blocks_count == 1 else "s"
     text = f"{results.blocks_count} block{plural}, {format_duration(results.measured_s)} of measuring"
     note = results.budget_note.strip().rstrip(".")

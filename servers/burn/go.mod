@@ -1,0 +1,3 @@
+module wrkbook/burn
+
+go 1.24

@@ -1,0 +1,62 @@
+// A small server whose second path costs a known CPU time more than its first.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+)
+
+const burned = time.Microsecond
+
+func main() {
+	port := flag.Int("port", 18080, "TCP port on 127.0.0.1")
+	threads := flag.Int("threads", 1, "threads that run Go code")
+	flag.Parse()
+	runtime.GOMAXPROCS(*threads)
+
+	steps := stepsIn(burned)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { hello(w) })
+	mux.HandleFunc("GET /burn/1000ns", func(w http.ResponseWriter, _ *http.Request) {
+		burn(steps)
+		hello(w)
+	})
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.Serve(listener, mux))
+}
+
+func hello(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("Hello, World!"))
+}
+
+// stepsIn is how many steps of burn take d on an undisturbed CPU: the most of many tries, as nothing makes one quicker.
+func stepsIn(d time.Duration) int {
+	const steps = 100_000
+	best := time.Hour
+	for range 200 {
+		start := time.Now()
+		burn(steps)
+		best = min(best, time.Since(start))
+	}
+	return int(steps * d / best)
+}
+
+// burn does one multiplication and addition after the other, each waiting for the last.
+//
+//go:noinline
+func burn(steps int) uint64 {
+	x := uint64(steps)
+	for range steps {
+		x = x*6364136223846793005 + 1442695040888963407
+	}
+	return x
+}
