@@ -28,8 +28,8 @@ def build_cells(
     Columns
     -------
     system, server, codec, workload, operations_count, body_bytes; throughput_rps with _low_ and _high_, unadjusted_rps, speed_ratio,
-    goodput_rps; p50_s …
-    p99_99_s with _low_ and _high_, max_s, mean_s, stddev_s, tm99_s; cpu_per_request_s with its interval and split; rss_peak_bytes,
+    presence_ratio, goodput_rps; p50_s … p99_99_s
+    with _low_ and _high_, max_s, mean_s, stddev_s, tm99_s; cpu_per_request_s with its interval and split; rss_peak_bytes,
     threads_count, context_switches_per_request_ratio; errors_count, bottleneck, trials_count, warnings, status.
     """
     rows = [_cell(tables, system, workload, seed) for system, workload in planned]
@@ -110,6 +110,7 @@ def _throughput(rows: pd.DataFrame, blocks: dict[int, list[float]], seed: int) -
         "throughput_high_rps": estimate.high,
         "unadjusted_rps": geometric_mean_interval(_unadjusted(sound), seed=seed, resamples=1).value,
         "speed_ratio": float(sound["speed_ratio"].mean()),
+        "presence_ratio": float(sound["presence_ratio"].mean()),
         "goodput_rps": estimate.value * float(sound["goodput_rps"].sum() / sound["throughput_rps"].sum()),
         "requests_count": int(sound["requests_count"].sum()),
         "errors_count": int(sound[errors].to_numpy().sum()),

@@ -1,16 +1,17 @@
 """Takes out of the throughputs what the machine's own speed did to them.
 
-While a window was measured, a probe saw how fast the server's CPUs were (:mod:`runners.measure.speed_probe`). Chance
-decides which window meets a slow moment, not the system, so the probe is a covariate in the sense of the analysis of
-covariance (Fisher, Statistical methods for research workers, 1932, chapter VIII; in experiments on the web known as
-CUPED: Deng et al., WSDM 2013): a window's logarithm is moved along the slope that throughput has on speed, from the speed
-that it met to the run's mean speed. What is estimated stays the same, the throughput at the speed that the run had on
-average; what falls away is that one system met more of the slow moments than another.
+While a window was measured, a probe saw how fast the server's CPUs were, and how much of the time they were there
+(:mod:`runners.measure.speed_probe`). Chance decides which window meets a slow moment, not the system, so both are
+covariates in the sense of the analysis of covariance (Fisher, Statistical methods for research workers, 1932, chapter
+VIII; in experiments on the web known as CUPED: Deng et al., WSDM 2013): a window's throughput is moved, on the
+logarithmic scale, from the speed that it met to the run's mean speed, along the slopes that throughput has on them.
+What is estimated stays the same, the throughput at the speed that the run had on average; what falls away is that one
+system met more of the slow moments than another.
 
-- A cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell, so speed counts
-  relative to the cell's own undisturbed rate: the highest that the probe saw beside it.
-- The slope is one per workload (throughput hardly depends on the speed where the server is not the limit), estimated within
-  cells by the Theil-Sen estimator (Sen, JASA 63, 1968), which a few odd windows cannot turn.
+- A cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell, so both count
+  relative to the best that the probe saw beside the same cell.
+- The slopes are those of a workload (throughput hardly depends on the speed where the server is not the limit), estimated
+  within cells by least squares with Huber's weights (Huber, Robust statistics, 1981), which a few odd windows cannot turn.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 _CELL = ["system", "workload"]
-# Twice as fast a CPU cannot give more than twice the throughput, and never less; the room above 1 is for caches.
-_SLOPES = (0.0, 1.25)
-_LEAST_WINDOWS = 6
-_MOST_PAIRED = 400
+_COVARIATES = ["log_speed", "log_presence"]
+# A CPU that is twice as fast cannot give more than twice the throughput; the room above 1 is for caches. A pause that falls
+# between two wakes of the probe is seen in part only, so that presence may count more than once.
+_STEEPEST = np.array([1.25, 4.0])
+_LEAST_WINDOWS = 12
+_BEST = 0.95
+_HUBER = 1.345
+_ROUNDS = 20
 
 
 def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
@@ -32,46 +36,52 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    windows : system, workload, throughput_rps, probe_mean_hz, probe_p90_hz (NaN where no probe ran)
+    windows : system, workload, throughput_rps, probe_mean_hz, probe_p90_hz, probe_wakes_hz (NaN where no probe ran)
 
     Returns
     -------
     pandas.DataFrame
-        The same rows with ``speed_ratio`` (1: undisturbed; NaN without a probe), ``slope_ratio`` (of the logarithms of
-        throughput and speed; 0 where none could be estimated) and ``adjusted_rps`` (the throughput itself where nothing
-        is known of the speed).
+        The same rows with ``speed_ratio`` and ``presence_ratio`` (1: undisturbed; NaN without a probe) and ``adjusted_rps``
+        (the throughput itself where nothing is known of the speed, or there are too few windows to learn from).
     """
     if windows.empty:
-        return windows.assign(speed_ratio=np.nan, slope_ratio=0.0, adjusted_rps=windows["throughput_rps"])
-    best = windows.groupby(_CELL)["probe_p90_hz"].transform(lambda rates: rates.quantile(0.95))
-    speed = windows["probe_mean_hz"] / best
-    found = windows.assign(speed_ratio=speed, log_speed=np.log(speed), log_rate=_logarithm(windows["throughput_rps"]))
-    slopes = {str(workload): _slope(group) for workload, group in found.groupby("workload")}
-    found["slope_ratio"] = found["workload"].map(slopes).astype(float)
+        return windows.assign(speed_ratio=np.nan, presence_ratio=np.nan, adjusted_rps=windows["throughput_rps"])
+    found = windows.assign(
+        speed_ratio=windows["probe_mean_hz"] / _best(windows, "probe_p90_hz"),
+        presence_ratio=windows["probe_wakes_hz"] / _best(windows, "probe_wakes_hz"),
+    )
+    found["log_speed"], found["log_presence"] = np.log(found["speed_ratio"]), np.log(found["presence_ratio"])
+    found["log_rate"] = np.log(found["throughput_rps"].where(found["throughput_rps"] > 0))
     # Every cell counts alike in the mean, however many windows it has.
-    mean = found.groupby(_CELL)["log_speed"].mean().mean()
-    moved = found["slope_ratio"] * (found["log_speed"] - mean)
+    met = found[_COVARIATES] - found.groupby(_CELL)[_COVARIATES].mean().mean()
+    moved = pd.Series(0.0, index=found.index)
+    for _, rows in found.groupby("workload"):
+        moved[rows.index] = met.loc[rows.index].to_numpy(float) @ _slopes(rows)
     found["adjusted_rps"] = found["throughput_rps"] * np.exp(-moved.fillna(0.0))
-    return found.drop(columns=["log_speed", "log_rate"])
+    return found.drop(columns=[*_COVARIATES, "log_rate"])
 
 
-def _slope(rows: pd.DataFrame) -> float:
-    """How the logarithm of throughput goes with that of speed, within the cells of one workload."""
-    known = rows.dropna(subset=["log_speed", "log_rate"])
-    cells = known.groupby(_CELL)
-    x = (known["log_speed"] - cells["log_speed"].transform("median")).to_numpy(float)
-    y = (known["log_rate"] - cells["log_rate"].transform("median")).to_numpy(float)
-    if len(x) < _LEAST_WINDOWS or not np.ptp(x):
-        return 0.0
-    x, y = _thinned(x), _thinned(y)
-    return float(np.clip(stats.theilslopes(y, x).slope, *_SLOPES))
+def _best(windows: pd.DataFrame, column: str) -> pd.Series:
+    """The best that the probe saw beside each window's cell, but for a few windows that may be lucky."""
+    return windows.groupby(_CELL)[column].transform(lambda values: values.quantile(_BEST))
 
 
-def _thinned(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At most so many values, evenly chosen: the estimator looks at every pair."""
-    chosen: NDArray[np.float64] = values[np.linspace(0, len(values) - 1, min(len(values), _MOST_PAIRED)).astype(int)]
-    return chosen
-
-
-def _logarithm(values: pd.Series) -> pd.Series:
-    return np.log(values.where(values > 0))
+def _slopes(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """How the logarithm of throughput goes with those of speed and presence, within the cells of one workload."""
+    known = rows.dropna(subset=[*_COVARIATES, "log_rate"])
+    if len(known) < _LEAST_WINDOWS:
+        return np.zeros(len(_COVARIATES))
+    columns = [*_COVARIATES, "log_rate"]
+    within = (known[columns] - known.groupby(_CELL)[columns].transform("mean")).to_numpy(float)
+    x, y = within[:, :-1], within[:, -1]
+    weights = np.ones(len(y))
+    slopes = np.zeros(x.shape[1])
+    for _ in range(_ROUNDS):
+        root = np.sqrt(weights)
+        slopes = np.linalg.lstsq(x * root[:, None], y * root, rcond=None)[0]
+        residuals = np.abs(y - x @ slopes)
+        scale = np.median(residuals) / 0.6745
+        if scale == 0:
+            break
+        weights = np.minimum(1.0, _HUBER * scale / np.maximum(residuals, 1e-12))
+    return np.clip(slopes, 0.0, _STEEPEST)

@@ -19,7 +19,7 @@ from runners.machine.topology import parse_cpu_list
 from runners.records import Histogram, Load, LoadResult
 
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
-_NEEDED = ("void", "warmup", "throughput_rps", "probe_mean_hz", "probe_p90_hz")
+_NEEDED = ("void", "warmup", "throughput_rps", "probe_mean_hz", "probe_p90_hz", "probe_wakes_hz")
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,9 @@ class Tables:
 
     Attributes
     ----------
-    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, adjusted_rps and
-        speed_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials), requests_count, errors, void
+    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, adjusted_rps,
+        speed_ratio and presence_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials),
+        requests_count, errors, void
     latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
     usage : a row per window and role (server, generator): CPU, memory, threads, context switches
     checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
@@ -106,14 +107,14 @@ def _speed(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
     known = [probe for probe in seen if probe]
     return {
         f"probe_{name}": fmean(probe[name] for probe in known) if known and len(known) == len(seen) else np.nan
-        for name in ("mean_hz", "p90_hz")
+        for name in ("mean_hz", "p90_hz", "wakes_hz")
     }
 
 
 def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials, with speed and adjusted throughput where a window counts."""
     sound = ~trials["warmup"].astype(bool) & ~trials["void"].astype(bool)
-    adjusted = with_speed(trials[sound])[["speed_ratio", "slope_ratio", "adjusted_rps"]]
+    adjusted = with_speed(trials[sound])[["speed_ratio", "presence_ratio", "adjusted_rps"]]
     return trials.join(adjusted)
 
 

@@ -26,7 +26,7 @@ class Results(Protocol):
     shares : system, floor_system, workload, share_ratio, share_low_ratio, share_high_ratio
     checks : name, system, workload, ok, void, detail, advice
     published : source, system, workload, throughput_rps, p50_s … p99_s
-    trials : a row per window, with speed_ratio, slope_ratio and adjusted_rps where it counts
+    trials : a row per window, with speed_ratio, presence_ratio and adjusted_rps where it counts
     noise_floor_ratio : per workload, for example 1.013
     precision_ratio : the half-width of a ratio's interval that the run aimed at, for example 0.02
     measured_s : time spent measuring

@@ -192,11 +192,9 @@ def speed(results: Results) -> str:
     seen = results.trials["speed_ratio"].dropna()
     if seen.empty:
         return "No probe saw the speed of the server's CPUs: throughputs are as measured."
-    slopes = results.trials["slope_ratio"].dropna()
     text = f"The server's CPUs ran at {amount(seen.mean(), PERCENT)} of their undisturbed speed while measuring "
-    text += f"(single windows: {amount(seen.min(), PERCENT)} to {amount(seen.max(), PERCENT)}), as a probe beside the server saw; "
-    slope = f"{slopes.min():.2f}" if slopes.min() == slopes.max() else f"{slopes.min():.2f} to {slopes.max():.2f}"
-    return text + f"throughputs are adjusted to that mean, window by window, along a slope of {slope}."
+    text += f"(single windows: {amount(seen.min(), PERCENT)} to {amount(seen.max(), PERCENT)}), as a probe beside the "
+    return text + "server saw; throughputs are adjusted, window by window, to that mean."
 
 
 def checked(results: Results) -> str:

@@ -226,7 +226,7 @@ def make_trials(cells, draw):
     trials = pd.DataFrame(rows, columns=["block", "window", "system", "workload", "throughput_rps", "warmup"])
     counts = ~trials["warmup"]
     trials["speed_ratio"] = np.where(counts, np.clip(draw.normal(0.9, 0.05, len(trials)), 0.5, 1), np.nan)
-    trials["slope_ratio"] = np.where(counts, 0.93, np.nan)
+    trials["presence_ratio"] = np.where(counts, 0.99, np.nan)
     trials["adjusted_rps"] = trials["throughput_rps"].where(counts)
     return trials
 

@@ -153,7 +153,6 @@ def test_what_the_probe_saw_is_said_and_where_none_ran_that_is_said():
     run = make_sample()
     mean = run.trials["speed_ratio"].mean() * 100
     assert f"ran at {mean:.1f} % of their undisturbed speed" in sentences.speed(run)
-    assert "along a slope of 0.93" in sentences.speed(run)
     run.trials["speed_ratio"] = np.nan
     assert "throughputs are as measured" in sentences.speed(run)
 
