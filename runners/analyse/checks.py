@@ -16,6 +16,7 @@ Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 SATURATED_FRACTION = 0.95
 _LITTLE_TOLERANCE = 0.05
 _NOISE_TOLERANCE = 0.02
+_TAKEN_TOLERANCE = 0.10
 _WARMUP_TOLERANCE = 0.10
 _ERRORS_TOLERANCE = 0.001
 
@@ -134,7 +135,7 @@ def pinning(record: dict[str, Any], windows: Windows) -> Check:
 
 
 def steal(record: dict[str, Any], windows: Windows) -> Check:
-    """The hypervisor took less than 2 % of the pinned CPUs' time."""
+    """The hypervisor took less than 2 % of the pinned CPUs' time; more than 10 % of the server's make the trial void."""
     return _below(
         record,
         windows,
@@ -146,7 +147,7 @@ def steal(record: dict[str, Any], windows: Windows) -> Check:
 
 
 def other_load(record: dict[str, Any], windows: Windows) -> Check:
-    """Other programs took less than 2 % of the pinned CPUs' time."""
+    """Other programs took less than 2 % of the pinned CPUs' time; more than 10 % of the server's make the trial void."""
     return _below(
         record, windows, "other load", "other_fraction", "used by others", "end other programs, or measure more blocks"
     )
@@ -186,9 +187,11 @@ def _below(record: dict[str, Any], windows: Windows, name: str, column: str, wha
     rows = [row for raw, result in windows for row in window_usage(record, raw, result.requests_count)]
     worst = max((row[column] for row in rows), default=math.nan)
     ok = not worst > _NOISE_TOLERANCE
+    taken = max((row[column] for row in rows if row["role"] == "server"), default=math.nan)
     return Check(
         name,
         ok,
         f"at most {worst:.1%} of the pinned CPUs' time {what}" if rows else "not sampled",
         "" if ok else advice,
+        void=taken > _TAKEN_TOLERANCE,
     )

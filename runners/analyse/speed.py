@@ -10,15 +10,20 @@ system met more of the slow moments than another.
 
 - A cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell, so both count
   relative to the best that the probe saw beside the same cell.
-- The slopes are those of a workload (throughput hardly depends on the speed where the server is not the limit), estimated
-  within cells by least squares with Huber's weights (Huber, Robust statistics, 1981), which a few odd windows cannot turn.
+- Slopes are estimated within cells by least squares with Huber's weights (Huber, Robust statistics, 1981), which a few odd
+  windows cannot turn. Each cell has its own (a neighbour slows one server's code more than another's, and not at all what
+  the server does not limit), drawn towards those of its whole workload as if six windows more had shown these.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 _CELL = ["system", "workload"]
 _COVARIATES = ["log_speed", "log_presence"]
@@ -29,6 +34,7 @@ _LEAST_WINDOWS = 12
 _BEST = 0.95
 _HUBER = 1.345
 _ROUNDS = 20
+_POOLED_WINDOWS = 6
 
 
 def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
@@ -56,7 +62,8 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
     met = found[_COVARIATES] - found.groupby(_CELL)[_COVARIATES].mean().mean()
     moved = pd.Series(0.0, index=found.index)
     for _, rows in found.groupby("workload"):
-        moved[rows.index] = met.loc[rows.index].to_numpy(float) @ _slopes(rows)
+        for index, slopes in _slopes(rows):
+            moved[index] = met.loc[index].to_numpy(float) @ slopes
     found["adjusted_rps"] = found["throughput_rps"] * np.exp(-moved.fillna(0.0))
     return found.drop(columns=[*_COVARIATES, "log_rate"])
 
@@ -66,14 +73,26 @@ def _best(windows: pd.DataFrame, column: str) -> pd.Series:
     return windows.groupby(_CELL)[column].transform(lambda values: values.quantile(_BEST))
 
 
-def _slopes(rows: pd.DataFrame) -> NDArray[np.float64]:
-    """How the logarithm of throughput goes with those of speed and presence, within the cells of one workload."""
-    known = rows.dropna(subset=[*_COVARIATES, "log_rate"])
-    if len(known) < _LEAST_WINDOWS:
-        return np.zeros(len(_COVARIATES))
+def _slopes(rows: pd.DataFrame) -> Iterator[tuple[pd.Index[int], Floats]]:
+    """The rows of each cell of one workload, and how the logarithm of throughput goes with those of speed and presence."""
     columns = [*_COVARIATES, "log_rate"]
-    within = (known[columns] - known.groupby(_CELL)[columns].transform("mean")).to_numpy(float)
-    x, y = within[:, :-1], within[:, -1]
+    known = rows.dropna(subset=columns)
+    if len(known) < _LEAST_WINDOWS:
+        return
+    within = known[columns] - known.groupby(_CELL)[columns].transform("mean")
+    pooled, information = _fitted(within)
+    prior = information * _POOLED_WINDOWS / len(known)
+    for _, cell in within.groupby([known[name] for name in _CELL]):
+        own, information = _fitted(cell)
+        # The minimum of both sums of squares: the cell's own, and that of the windows which stand for the workload.
+        slopes = np.linalg.lstsq(information + prior, information @ own + prior @ pooled, rcond=None)[0]
+        yield cell.index, np.clip(slopes, 0.0, _STEEPEST)
+
+
+def _fitted(within: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Slopes by iteratively reweighted least squares, and the weighted sums of squares and products of the covariates."""
+    values = within.to_numpy(float)
+    x, y = values[:, :-1], values[:, -1]
     weights = np.ones(len(y))
     slopes = np.zeros(x.shape[1])
     for _ in range(_ROUNDS):
@@ -84,4 +103,4 @@ def _slopes(rows: pd.DataFrame) -> NDArray[np.float64]:
         if scale == 0:
             break
         weights = np.minimum(1.0, _HUBER * scale / np.maximum(residuals, 1e-12))
-    return np.clip(slopes, 0.0, _STEEPEST)
+    return slopes, (x * weights[:, None]).T @ x
