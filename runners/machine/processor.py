@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -75,7 +76,8 @@ def _quota_of(group: Path) -> float | None:
 
 def governor(root: Path, measured: Collection[int]) -> Finding:
     """Whether the clock of the measured CPUs waits for load before it rises."""
-    governors = {text_of(root / CPU_FOLDER / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in measured} - {""}
+    shown = {text_of(root / CPU_FOLDER / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in measured}
+    governors = {name for name in shown if re.fullmatch(r"[a-z_]+", name)}
     if not governors:
         return not_exposed("frequency governor")
     if governors == {"performance"}:

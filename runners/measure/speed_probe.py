@@ -83,7 +83,7 @@ class SpeedProbes:
 
     def shares(self, start_s: float, end_s: float) -> dict[int, float]:
         """CPU → its median rate between two moments as a share of its 90th percentile there; without samples: missing."""
-        return {cpu: median(rates) / _p90(rates) for cpu, rates in self._rates(start_s, end_s).items()}
+        return {cpu: min(1.0, median(rates) / _p90(rates)) for cpu, rates in self._rates(start_s, end_s).items()}
 
     def _rates(self, start_s: float, end_s: float) -> dict[int, list[float]]:
         """CPU → the rates of its bursts, ascending; CPUs without any are missing."""
