@@ -154,6 +154,18 @@ def list_(as_json: AsJson = False) -> None:
 
 
 @app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Look at this machine before measuring: each finding with what to do about it. Changes nothing."""
+    from runners.doctor import examine
+
+    examination = examine()
+    print(json.dumps(examination.as_dict(), indent=1) if as_json else examination.as_text())
+    if problems := examination.problems:
+        remedies = "; ".join(finding.remedy for finding in problems)
+        raise WrkbookError(f"nothing can be measured here: {', '.join(found.name for found in problems)}", remedies)
+
+
+@app.command()
 def verify(systems: Names = None, as_json: AsJson = False) -> None:
     """Check that servers keep the contract; no load."""
     cpus = list(plan_pinning(read_cores()).server)

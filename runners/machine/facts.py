@@ -12,9 +12,11 @@ from typing import Any
 import psutil
 
 from runners.folders import PROJECT
+from runners.machine.findings import CPU_FOLDER, text_of
 from runners.machine.topology import read_cores
 
-_CPU = Path("/sys/devices/system/cpu")
+_ROOT = Path("/")
+_CPU = _ROOT / CPU_FOLDER
 
 
 def machine_facts() -> dict[str, Any]:
@@ -27,15 +29,15 @@ def machine_facts() -> dict[str, Any]:
         "efficient_cores_count": sum(core.efficient for core in cores),
         "numa_nodes_count": len({core.node for core in cores}),
         "memory_bytes": psutil.virtual_memory().total,
-        "virtual_machine": _hypervisor(),
+        "virtual_machine": hypervisor(),
         "kernel": platform.release(),
         "system": _os_release(),
         "architecture": platform.machine(),
-        "governor": _read(_CPU / "cpu0/cpufreq/scaling_governor") or "not exposed",
-        "turbo": _turbo(),
-        "smt": _read(_CPU / "smt/control") or "not exposed",
-        "clock_source": _read(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        "transparent_huge_pages": _chosen(_read(Path("/sys/kernel/mm/transparent_hugepage/enabled"))),
+        "governor": text_of(_CPU / "cpu0/cpufreq/scaling_governor") or "not exposed",
+        "turbo": turbo(),
+        "smt": text_of(_CPU / "smt/control") or "not exposed",
+        "clock_source": text_of(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        "transparent_huge_pages": _chosen(text_of(Path("/sys/kernel/mm/transparent_hugepage/enabled"))),
         "open_files_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
         "mitigations": _mitigations(),
     }
@@ -47,6 +49,25 @@ def project_facts() -> dict[str, str]:
     if not commit:
         return {"git_commit": "not a git checkout"}
     return {"git_commit": commit, "git_state": "modified" if _git("status", "--porcelain") else "clean"}
+
+
+def hypervisor(root: Path = _ROOT) -> str:
+    """Whether this is a virtual machine: ``no``, ``yes``, or ``yes (its maker)``, as far as the CPU says so."""
+    if "hypervisor" not in text_of(root / "proc/cpuinfo").split():
+        return "no"
+    vendor = text_of(root / "sys/devices/virtual/dmi/id/sys_vendor")
+    return f"yes ({vendor})" if vendor else "yes"
+
+
+def turbo(root: Path = _ROOT) -> str:
+    """Whether the clock may rise above its nominal frequency: ``on``, ``off`` or ``not exposed``."""
+    for name, states in (
+        ("intel_pstate/no_turbo", {"0": "on", "1": "off"}),
+        ("cpufreq/boost", {"1": "on", "0": "off"}),
+    ):
+        if state := states.get(text_of(root / CPU_FOLDER / name)):
+            return state
+    return "not exposed"
 
 
 def raise_open_files_limit() -> int:
@@ -67,13 +88,6 @@ def _cpu_model() -> str:
     return platform.processor() or "unknown"
 
 
-def _hypervisor() -> str:
-    if "hypervisor" not in Path("/proc/cpuinfo").read_text():
-        return "no"
-    vendor = _read(Path("/sys/devices/virtual/dmi/id/sys_vendor"))
-    return f"yes ({vendor})" if vendor else "yes"
-
-
 def _os_release() -> str:
     try:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
@@ -81,27 +95,12 @@ def _os_release() -> str:
         return "unknown"
 
 
-def _turbo() -> str:
-    if no_turbo := _read(_CPU / "intel_pstate/no_turbo"):
-        return "off" if no_turbo == "1" else "on"
-    if boost := _read(_CPU / "cpufreq/boost"):
-        return "on" if boost == "1" else "off"
-    return "not exposed"
-
-
 def _mitigations() -> dict[str, str]:
-    return {path.name: _read(path) for path in sorted((_CPU / "vulnerabilities").glob("*"))}
+    return {path.name: text_of(path) for path in sorted((_CPU / "vulnerabilities").glob("*"))}
 
 
 def _chosen(text: str) -> str:
     return text[text.find("[") + 1 : text.find("]")] if "[" in text else text
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
 
 
 def _git(*arguments: str) -> str:

@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 from types import TracebackType
 from typing import Any
 
@@ -76,14 +77,28 @@ class SpeedProbes:
             tenth of the time). CPUs without samples are missing.
         """
         found = {}
+        for cpu, rates in self._rates(start_s, end_s).items():
+            mean = sum(rates) / len(rates)
+            wakes = round(len(rates) / (end_s - start_s), 2)
+            found[str(cpu)] = {"wakes_hz": wakes, "mean_hz": round(mean), "p90_hz": round(_p90(rates))}
+        return found
+
+    def shares(self, start_s: float, end_s: float) -> dict[int, float]:
+        """CPU → its median rate between two moments as a share of its 90th percentile there; without samples: missing."""
+        return {cpu: min(1.0, median(rates) / _p90(rates)) for cpu, rates in self._rates(start_s, end_s).items()}
+
+    def _rates(self, start_s: float, end_s: float) -> dict[int, list[float]]:
+        """CPU → the rates of its bursts, ascending; CPUs without any are missing."""
+        found = {}
         for cpu, ring in self._rings.items():
             rates = sorted(1 / burst_s for at_s, burst_s in _recent(ring, start_s) if at_s < end_s and burst_s > 0)
             if rates:
-                p90 = rates[int(0.9 * (len(rates) - 1))]
-                mean = sum(rates) / len(rates)
-                wakes = round(len(rates) / (end_s - start_s), 2)
-                found[str(cpu)] = {"wakes_hz": wakes, "mean_hz": round(mean), "p90_hz": round(p90)}
+                found[cpu] = rates
         return found
+
+
+def _p90(ascending: list[float]) -> float:
+    return ascending[int(0.9 * (len(ascending) - 1))]
 
 
 def _recent(ring: mmap.mmap, start_s: float) -> Iterable[tuple[float, float]]:

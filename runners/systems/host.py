@@ -25,11 +25,25 @@ def ensure_sandbox() -> None:
     WrkbookError
         When packages cannot be installed, or the kernel forbids user namespaces to this user.
     """
-    missing = [package for program, package in _PROGRAMS.items() if shutil.which(program) is None]
-    if not _KEYRING.exists():
-        missing.append("debian-archive-keyring")
-    if missing:
+    if missing := missing_packages():
         _install(missing)
+    check_sandbox()
+
+
+def missing_packages() -> list[str]:
+    """The Debian packages that making sandboxes and images needs and this host lacks."""
+    missing = [package for program, package in _PROGRAMS.items() if shutil.which(program) is None]
+    return missing if _KEYRING.exists() else [*missing, "debian-archive-keyring"]
+
+
+def check_sandbox() -> None:
+    """Enter a sandbox and leave it again; bubblewrap must be there.
+
+    Raises
+    ------
+    WrkbookError
+        When the kernel forbids user namespaces to this user.
+    """
     probe = ["bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "/bin/true"]
     outcome = subprocess.run(probe, capture_output=True, text=True)
     if outcome.returncode != 0:
@@ -52,22 +66,40 @@ def ensure_unshare() -> None:
             )
 
 
-def _install(packages: list[str]) -> None:
+def install_command(packages: list[str]) -> list[str]:
+    """The command that installs Debian packages here, with sudo where that is needed.
+
+    Raises
+    ------
+    WrkbookError
+        When there is no apt-get, or neither root nor sudo.
+    """
     command = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *packages]
-    by_hand = f"as root: apt-get update && {' '.join(command)}"
+    by_hand = _by_hand(command)
     if shutil.which("apt-get") is None:
         raise WrkbookError(f"missing here: {', '.join(packages)}", "install them with this system's package manager")
     if os.geteuid() != 0:
         if shutil.which("sudo") is None:
             raise WrkbookError(f"the packages {', '.join(packages)} are missing, and there is no sudo", by_hand)
         command = ["sudo", *command]
+    return command
+
+
+def _install(packages: list[str]) -> None:
+    command = install_command(packages)
     print(f"Installing the host packages {', '.join(packages)} …", flush=True)
     prefix = command[: command.index("apt-get")]
     subprocess.run([*prefix, "apt-get", "update", "--quiet"], capture_output=True, text=True)
     outcome = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if outcome.returncode != 0:
         tail = "\n".join(outcome.stdout.strip().splitlines()[-5:])
-        raise WrkbookError(f"the packages {', '.join(packages)} could not be installed:\n{tail}", by_hand)
+        raise WrkbookError(
+            f"the packages {', '.join(packages)} could not be installed:\n{tail}", _by_hand(command[len(prefix) :])
+        )
+
+
+def _by_hand(command: list[str]) -> str:
+    return f"as root: apt-get update && {' '.join(command)}"
 
 
 def namespace_remedy() -> str:

@@ -6,6 +6,7 @@ import time
 import psutil
 import pytest
 
+from runners.measure import speed_probe
 from runners.measure.speed_probe import PERIOD_S, SpeedProbes
 
 CPU = min(os.sched_getaffinity(0))
@@ -36,6 +37,15 @@ def test_only_what_lies_between_the_two_moments_counts():
         assert probes.between(middle + 10, middle + 20) == {}
         assert 0 < probes.between(start, middle)[str(CPU)]["wakes_hz"] <= 1 / PERIOD_S
         assert probes.between(start - 5, start) == {}
+
+
+def test_the_share_of_the_best_speed_is_the_median_against_the_90th_percentile(monkeypatch):
+    probes = SpeedProbes([])
+    probes._rings = {0: "steady", 1: "halved", 2: "silent", 3: "two"}
+    bursts = {"steady": [1.0] * 100, "halved": [1.0] * 20 + [2.0] * 80, "silent": [], "two": [1.0, 2.0]}
+    monkeypatch.setattr(speed_probe, "_recent", lambda ring, _: [(5.0, burst_s) for burst_s in bursts[ring]])
+    assert probes.shares(0.0, 10.0) == {0: 1.0, 1: 0.5, 3: 1.0}
+    assert probes.shares(0.0, 5.0) == {}
 
 
 def test_leaving_ends_the_probes():

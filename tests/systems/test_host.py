@@ -57,6 +57,25 @@ def test_missing_packages_without_sudo_are_told_with_the_command_for_root(progra
     assert "apt-get install" in caught.value.remedy
 
 
+def test_what_is_missing_is_told_without_installing_it(programs, monkeypatch):
+    assert host.missing_packages() == []
+    (programs / "bwrap").unlink()
+    monkeypatch.setattr(host, "_KEYRING", programs / "none")
+    assert host.missing_packages() == ["bubblewrap", "debian-archive-keyring"]
+
+
+def test_an_installation_that_fails_is_told_with_its_last_words_and_the_command_for_root(programs, monkeypatch):
+    (programs / "mmdebstrap").unlink()
+    for name, text in (("apt-get", "echo 'E: no such archive'; exit 1"), ("sudo", 'exec "$@"')):
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    with pytest.raises(WrkbookError) as caught:
+        host.ensure_sandbox()
+    assert "E: no such archive" in caught.value.problem
+    assert caught.value.remedy.startswith("as root: apt-get update && apt-get install --yes")
+
+
 def test_an_ordinary_user_without_subordinate_ids_is_told_how_to_get_them(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 64321)
     monkeypatch.setattr(pwd, "getpwuid", lambda uid: SimpleNamespace(pw_name="nobody-here"))
