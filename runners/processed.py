@@ -47,7 +47,7 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
         "run_id": results.run.run_id,
         "profile": results.profile,
         "parameters": results.parameters,
-        "machine": results.machine | {"pinning": results.record["pinning"]},
+        "machine": results.machine,
         "versions": results.versions,
         "started_at": results.record["started_at"],
         "finished_at": finished,

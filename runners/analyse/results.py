@@ -194,8 +194,8 @@ class Results:
 
     @property
     def machine(self) -> dict[str, Any]:
-        """Facts of the machine that measured."""
-        return dict(self.record["machine"])
+        """Facts of the machine that measured, with the CPUs of each role as ``pinning``."""
+        return dict(self.record["machine"]) | {"pinning": dict(self.record["pinning"])}
 
     @property
     def versions(self) -> dict[str, Any]:

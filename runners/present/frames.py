@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -27,6 +27,7 @@ class Results(Protocol):
     checks : name, system, workload, ok, void, detail, advice
     published : source, system, workload, throughput_rps, p50_s … p99_s
     trials : a row per window, with speed_ratio, presence_ratio and adjusted_rps where it counts
+    machine, versions, parameters : as in ``run.json``, the machine with its ``pinning``
     noise_floor_ratio : per workload, for example 1.013
     precision_ratio : the half-width of a ratio's interval that the run aimed at, for example 0.02
     measured_s : time spent measuring
@@ -45,6 +46,12 @@ class Results(Protocol):
     def published(self) -> pd.DataFrame: ...  # noqa: D102
     @property
     def trials(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def machine(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def versions(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
     def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
     @property

@@ -1,0 +1,117 @@
+"""What could still be wrong with the numbers of this very run, and why: computed, so that no line is boilerplate."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from runners.present.frames import Results, measured, without_placebo
+from runners.present.narrative import Narrative
+from runners.present.wording import PERCENT, amount, listing
+from runners.records import PLACEBO
+from runners.units import format_duration
+
+_OFTEN = 0.1
+
+
+def threats(results: Results) -> Narrative:
+    """The threats to validity that hold for this run, those of its design first."""
+    found = [
+        _closed_loop(results),
+        "Client and server share one machine and its loopback network: no network card, no distance, no lost packets.",
+        _windows(results),
+        _virtual(results),
+        _shared(results),
+        _governor(results),
+        _client_bound(results),
+        _precision(results),
+        _flagged(results),
+        _state(results),
+    ]
+    return Narrative([text for text in found if text])
+
+
+def _closed_loop(results: Results) -> str:
+    connections = results.parameters.get("connections")
+    of = f"{connections} connections" if connections else "connections"
+    return (
+        f"The load is a closed loop of {of} that each wait for their answer: a server that stalls is asked less, and the "
+        "percentiles are service times, not the response times that users of an open system would see."
+    )
+
+
+def _windows(results: Results) -> str:
+    windows = results.trials[~results.trials["warmup"].astype(bool)]
+    if "duration_s" not in windows or windows.empty:
+        return ""
+    length = format_duration(round(float(windows["duration_s"].median()), 1))
+    return (
+        f"A window lasts {length}: what happens once a minute (collecting a large heap, writing back, thermal "
+        "throttling) is hardly seen."
+    )
+
+
+def _virtual(results: Results) -> str:
+    if not str(results.machine.get("virtual_machine", "no")).startswith("yes"):
+        return ""
+    speed = results.trials["speed_ratio"].dropna()
+    seen = f": its CPUs ran at {amount(speed.mean(), PERCENT)} of their undisturbed speed" if len(speed) else ""
+    return f"The machine is virtual and shares its hardware{seen}. Ratios within this run hold better than absolute numbers."
+
+
+def _shared(results: Results) -> str:
+    pinning = results.machine.get("pinning", {})
+    roles = [role for role, cpus in pinning.items() if role != "generator" and cpus == pinning.get("generator")]
+    if not roles:
+        return ""
+    names = listing(["the notebook" if role == "housekeeping" else f"the {role}" for role in roles])
+    return (
+        f"There are too few CPUs to keep all apart: {names} shared CPU {pinning['generator']} with the load generator."
+    )
+
+
+def _governor(results: Results) -> str:
+    governor = results.machine.get("governor")
+    if governor in (None, "performance", "not exposed"):
+        return ""
+    return f"The CPUs' frequency governor was {governor}, not performance: their clock followed the load."
+
+
+def _client_bound(results: Results) -> str:
+    cells = without_placebo(measured(results.cells))
+    rows = cells[cells["bottleneck"] == "client"]
+    names = [f"{row.system} ({row.workload})" for row in rows.itertuples()]
+    return f"The load generator, not the server, was the limit of {listing(names)}: lower bounds only." if names else ""
+
+
+def _precision(results: Results) -> str:
+    rows = results.comparisons
+    widths = ((rows["ratio_high"] - rows["ratio_low"]) / 2 / rows["ratio"]).dropna()
+    if widths.empty:
+        return "Nothing in this run shows how large its noise is." if len(rows) else ""
+    wide = rows.loc[widths[widths > results.precision_ratio].index]
+    if wide.empty:
+        return ""
+    return (
+        f"{len(wide)} of {len(rows)} ratios are known less precisely than the ±{results.precision_ratio * 100:.1f} % "
+        f"that were asked for; the worst, {_named(rows.loc[widths.idxmax()])}, to ±{widths.max() * 100:.1f} %."
+    )
+
+
+def _named(row: pd.Series) -> str:
+    names = [name if name != PLACEBO else "the control" for name in (row["system_a"], row["system_b"])]
+    return f"{names[0]} to {names[1]} ({row['workload']})"
+
+
+def _flagged(results: Results) -> str:
+    checks = results.checks
+    if checks.empty:
+        return ""
+    shares = 1 - checks.groupby("name", sort=False)["ok"].mean()
+    often = [f"{name} in {amount(share, PERCENT)} of the trials" for name, share in shares.items() if share > _OFTEN]
+    return f"Checks that were often not met: {listing(often)}." if often else ""
+
+
+def _state(results: Results) -> str:
+    if results.versions.get("git_state") != "modified":
+        return ""
+    return "The project's files differed from the commit that the provenance names."
