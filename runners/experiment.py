@@ -24,8 +24,9 @@ from runners.ledger import Run, check_run_id, new_run_id
 from runners.machine.facts import machine_facts, project_facts, raise_open_files_limit
 from runners.machine.pinning import PinningPlan, plan_pinning
 from runners.machine.topology import read_cores
+from runners.machine_record import about_machine
 from runners.measure.block import BlockSettings
-from runners.measure.design import Cell, Design, design
+from runners.measure.design import DELAYS_MS, Cell, Design, design
 from runners.measure.run import block_seconds, measure
 from runners.measure.speed_probe import SpeedProbes
 from runners.measure.verify import build_all, full_image, verify_server
@@ -56,6 +57,8 @@ class Experiment:
     namespace : the notebook's ``globals()``, or parameters by name
     workloads : what is compared
     floor : the workload whose throughput bounds the others from above on the same server
+    delays_ms : of the workload ``ping-delay``
+    idle_s : for how long the idle machine is looked at before measuring (0: not at all); see :mod:`runners.machine_record`
 
     Raises
     ------
@@ -64,9 +67,16 @@ class Experiment:
     """
 
     def __init__(
-        self, name: str, namespace: Mapping[str, Any], *, workloads: Sequence[str], floor: str | None = None
+        self,
+        name: str,
+        namespace: Mapping[str, Any],
+        *,
+        workloads: Sequence[str],
+        floor: str | None = None,
+        delays_ms: Sequence[int] = DELAYS_MS,
+        idle_s: float = 0.0,
     ) -> None:
-        self.name = name
+        self.name, self.idle_s = name, idle_s
         self.parameters: Parameters = check_parameters(from_notebook(namespace))
         self.catalogue = Catalogue()
         self.design: Design = design(
@@ -75,6 +85,7 @@ class Experiment:
             floor=floor,
             systems=self.parameters.systems,
             batch_sizes=self.parameters.batch_sizes,
+            delays_ms=delays_ms,
         )
         self.pinning: PinningPlan = plan_pinning(
             read_cores(_USABLE_CPUS), self.parameters.server_cpus, self.parameters.generator_cpus
@@ -158,9 +169,9 @@ class Experiment:
             raise WrkbookError(f"there is not one sound trial in run {self.run.run_id}: {reasons}", "./wrkbook verify")
         return found
 
-    def publish(self, results: Results) -> Narrative:
-        """Write the processed data with the run's conclusions, and return these."""
-        conclusions = narrative.conclusions(results)
+    def publish(self, results: Results, first: Sequence[str] = ()) -> Narrative:
+        """Write the processed data with the run's conclusions, those of `first` before the general ones; return them."""
+        conclusions = Narrative([*first, *narrative.conclusions(results)])
         write_processed(results, [str(sentence) for sentence in conclusions], str(narrative.headline(results)))
         return conclusions
 
@@ -205,6 +216,9 @@ class Experiment:
             "floor": self.design.floor,
             "nonconforming": nonconforming,
             "placebo_of": original.name if original else None,
+            "about_machine": about_machine(read_cores(_USABLE_CPUS), self.pinning, self.idle_s)
+            if self.idle_s
+            else None,
         }
 
     def _check_same(self, record: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from runners.analyse.published import published_values
 from runners.analyse.tables import Tables, build_tables
 from runners.analyse.verdicts import holm, noise_floor, verdict
 from runners.ledger import Run
+from runners.machine.topology import parse_cpu_list
 from runners.records import PLACEBO, Interval
 
 
@@ -196,6 +197,21 @@ class Results:
     def machine(self) -> dict[str, Any]:
         """Facts of the machine that measured, with the CPUs of each role as ``pinning``."""
         return dict(self.record["machine"]) | {"pinning": dict(self.record["pinning"])}
+
+    @property
+    def about_machine(self) -> dict[str, Any]:
+        """What was seen of the machine before measuring (see :mod:`runners.machine_record`); empty where nobody looked."""
+        return dict(self.record.get("about_machine") or {})
+
+    @property
+    def cpus(self) -> dict[str, tuple[int, ...]]:
+        """Role → its CPUs."""
+        return {role: parse_cpu_list(text) for role, text in self.record["pinning"].items()}
+
+    @property
+    def idle_speed(self) -> pd.DataFrame:
+        """What was seen of the idle machine's speed: cpu, at_s, mean_hz, wakes_hz."""
+        return pd.DataFrame(self.about_machine.get("idle_speed", []), columns=["cpu", "at_s", "mean_hz", "wakes_hz"])
 
     @property
     def versions(self) -> dict[str, Any]:

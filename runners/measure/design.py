@@ -12,7 +12,7 @@ from runners.records import System, Workload
 from runners.systems.catalogue import Catalogue
 
 BATCHED = ("discard", "decode", "roundtrip")
-DELAY_MS = 10
+DELAYS_MS = (10,)
 
 
 @dataclass(frozen=True, order=True)
@@ -57,6 +57,7 @@ def design(
     floor: str | None = None,
     systems: Sequence[str] = (),
     batch_sizes: Sequence[int] = (1, 10),
+    delays_ms: Sequence[int] = DELAYS_MS,
 ) -> Design:
     """All systems that serve `workloads` (or those named), the placebo of the first, and the floor below each server.
 
@@ -72,7 +73,7 @@ def design(
             "parameter systems: a system is named twice", "name each once; the A/A control is entered by itself"
         )
     chosen = [catalogue.system(name, list(workloads)) for name in systems]
-    compared = tuple(variant for name in workloads for variant in _variants(name, batch_sizes))
+    compared = tuple(variant for name in workloads for variant in _variants(name, batch_sizes, delays_ms))
     breadth = Counter(system for name in workloads for system in catalogue.systems(name))
     cells: list[Cell] = []
     for workload in compared:
@@ -93,11 +94,13 @@ def design(
         raise WrkbookError(f"no system serves {' or '.join(workloads)}", "./wrkbook list shows who serves what")
     if floor:
         servers = dict.fromkeys(cell.system.server for cell in cells)
-        cells += [Cell(System(name), variant) for variant in _variants(floor, batch_sizes) for name in servers]
+        cells += [Cell(System(name), variant) for variant in _variants(floor, batch_sizes, ()) for name in servers]
     return Design(tuple(cells), compared, floor)
 
 
-def _variants(name: str, batch_sizes: Sequence[int]) -> list[Workload]:
+def _variants(name: str, batch_sizes: Sequence[int], delays_ms: Sequence[int]) -> list[Workload]:
     if name in BATCHED:
         return [Workload(name, operations=size) for size in batch_sizes]
-    return [Workload(name, delay_ms=DELAY_MS) if name == "ping-delay" else Workload(name)]
+    if name == "ping-delay":
+        return [Workload(name, delay_ms=delay) for delay in delays_ms]
+    return [Workload(name)]

@@ -1,0 +1,189 @@
+"""Charts, tables and sentences about the machine itself: its CPUs, its quiet, and what can be measured on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import FuncFormatter
+
+from runners.present.frames import Results, measured, without_placebo
+from runners.present.markup import Cell, Fragment, Group, table
+from runners.present.theme import HUES, INK, QUIET, RULE, Chart, mixed, panels, themed
+from runners.present.wording import PERCENT, RATES, TIMES, amount, listing, quantity
+
+_ROLES = {"server": HUES[0], "generator": HUES[1], "housekeeping": HUES[2]}
+_CORES_IN_A_ROW = 8
+_SLOW = 0.9
+_MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "problem": ("✕ problem", "bad")}
+
+
+@themed
+def topology(cores: Sequence[Mapping[str, Any]], pinning: Mapping[str, Sequence[int]]) -> Chart:
+    """Every core that wrkbook may use as a box with its CPUs, coloured by the role that each CPU has."""
+    nodes = sorted({core["node"] for core in cores})
+    by_node = [[core for core in cores if core["node"] == node] for node in nodes]
+    chart, axes = panels(
+        [f"NUMA node {node}" for node in nodes],
+        [2 * math.ceil(len(group) / _CORES_IN_A_ROW) for group in by_node],
+        title="The CPUs, and who runs where",
+        caption="A box is a core, a cell in it one of its CPUs (hardware threads). Roles that share a CPU share its cell. "
+        "E: an efficient core of a hybrid CPU.",
+        description=f"{len(cores)} cores with {sum(len(core['cpus']) for core in cores)} CPUs; "
+        + "; ".join(f"{role}: CPU {', '.join(map(str, cpus))}" for role, cpus in pinning.items()),
+        row_in=0.45,
+        handles=[Patch(color=color, label=role) for role, color in _ROLES.items()],
+    )
+    for ax, group in zip(axes, by_node, strict=True):
+        for place, core in enumerate(group):
+            _core(ax, place % _CORES_IN_A_ROW, 2 * (place // _CORES_IN_A_ROW), core, pinning)
+        ax.set_xlim(-0.1, max(4, min(len(group), _CORES_IN_A_ROW)))
+        ax.set_axis_off()
+    return chart
+
+
+def _core(ax: Axes, x: int, y: int, core: Mapping[str, Any], pinning: Mapping[str, Sequence[int]]) -> None:
+    cpus = list(core["cpus"])
+    height = 1.5 / len(cpus)
+    for place, cpu in enumerate(cpus):
+        roles = [role for role in _ROLES if cpu in pinning.get(role, ())]
+        top = y - 0.4 + place * height
+        for part, role in enumerate(roles):
+            width = 0.84 / len(roles)
+            color = mixed(_ROLES[role], 0.45)
+            ax.add_patch(Rectangle((x + part * width, top), width, height, color=color, linewidth=0))
+        ax.add_patch(Rectangle((x, top), 0.84, height, fill=False, edgecolor=QUIET if roles else RULE))
+        name = f"CPU {cpu}" + (" E" if core["efficient"] else "")
+        ax.text(x + 0.42, top + height / 2, name, ha="center", va="center", fontsize=8.5, color=INK if roles else QUIET)
+
+
+@themed
+def idle_speed(samples: pd.DataFrame) -> Chart:
+    """Speed of each measured CPU over time, while nothing of ours runs: the share of the best that was seen there."""
+    cpus = sorted(samples["cpu"].unique()) if len(samples) else []
+    chart, axes = panels(
+        [f"CPU {cpu}" for cpu in cpus],
+        [6] * len(cpus),
+        title="How steady is the idle machine?",
+        caption="Speed of the same small piece of work, in tenths of a second, as a share of the best seen on that CPU.",
+        description="; ".join(
+            f"CPU {cpu}: mean {amount(speed.mean(), PERCENT)}, least {amount(speed.min(), PERCENT)}"
+            for cpu, speed in _speeds(samples).items()
+        ),
+    )
+    for ax, (cpu, speed) in zip(axes, _speeds(samples).items(), strict=True):
+        rows = samples[samples["cpu"] == cpu]
+        ax.axhline(100, color=QUIET, linewidth=0.8)
+        ax.plot(rows["at_s"], 100 * speed, color=HUES[0], linewidth=1.2)
+        ax.set_ylim(0, 110)
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
+        ax.set_xlabel("s")
+    return chart
+
+
+def preflight(findings: Sequence[Mapping[str, str]]) -> Fragment:
+    """What the preflight found, and what can be done about it; what is good comes last."""
+    order = list(_MARKS)
+    rows = sorted(findings, key=lambda finding: -order.index(finding["level"]))
+    lines = [
+        [
+            Cell(finding["name"], kind="name"),
+            Cell(*_marked(finding["level"])),
+            Cell(finding["detail"], kind="words"),
+            Cell(finding["remedy"], kind="words"),
+        ]
+        for finding in rows
+    ]
+    return table("Preflight", [("subject", ""), ("level", ""), ("found", ""), ("what to do", "")], [Group("", lines)])
+
+
+def _marked(level: str) -> tuple[str, str, str]:
+    text, kind = _MARKS[level]
+    return text, "", kind
+
+
+def delays(results: Results) -> Fragment:
+    """What came out of the histograms for delays that are known."""
+    rows = []
+    for row in _delayed(results).to_dict("records"):
+        nominal = row["nominal_s"]
+        median = quantity(row["p50_s"], row["p50_low_s"], row["p50_high_s"], TIMES)
+        text, _, interval = median.removesuffix(")").partition(" (")
+        rows.append(
+            [
+                Cell(row["system"], kind="name"),
+                Cell(amount(nominal, TIMES)),
+                Cell(text, interval),
+                Cell(amount(row["p50_s"] - nominal, TIMES)),
+                Cell(f"{row['p50_s'] / nominal - 1:+.1%}"),
+                Cell(amount(row["p99_s"], TIMES)),
+                Cell(f"{row['throughput_rps'] * row['mean_s'] / row['connections']:.1%}"),
+            ]
+        )
+    heads = [("system", ""), ("delay", ""), ("median", "95 % interval"), ("off by", ""), ("", "of the delay")]
+    return table("Known delays", [*heads, ("p99", ""), ("Little's law", "rate × mean")], [Group("", rows)])
+
+
+def sentences(results: Results, idle: pd.DataFrame, ceiling_of: str) -> list[str]:
+    """What the machine is good for: its quiet, the load generator's ceiling, and how true its clock is."""
+    found = [_quiet(idle), _ceiling(results, ceiling_of), _truth(results)]
+    return [text for text in found if text]
+
+
+def _quiet(samples: pd.DataFrame) -> str:
+    parts = [
+        f"CPU {cpu} at {amount(speed.mean(), PERCENT)} of its best speed, below {_SLOW:.0%} for "
+        f"{amount(float((speed < _SLOW).mean()), PERCENT)} of the time"
+        for cpu, speed in _speeds(samples).items()
+    ]
+    return f"Idle, the machine ran {listing(parts)}." if parts else ""
+
+
+def _ceiling(results: Results, system: str) -> str:
+    """What the load generator drove at most, against a server that does next to nothing."""
+    rows = without_placebo(measured(results.cells))
+    rows = rows[rows["system"] == system]
+    if rows.empty:
+        return ""
+    row = rows.loc[rows["throughput_rps"].idxmax()]
+    rate = quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
+    if row["bottleneck"] == "client":
+        return f"The load generator's ceiling here is {rate} of {row['workload']}: what comes near it says little of a server."
+    busy = f"{amount(row['generator_busy_fraction'], PERCENT)} of its CPUs' time"
+    return (
+        f"The load generator's ceiling here is above {rate} of {row['workload']}, at which it used {busy}: the fixed "
+        f"answer of {system} was the limit, not the generator."
+    )
+
+
+def _truth(results: Results) -> str:
+    rows = _delayed(results)
+    if rows.empty:
+        return ""
+    off = rows["p50_s"] - rows["nominal_s"]
+    worst = rows.loc[off.abs().idxmax()]
+    return (
+        f"Known delays of {listing([amount(value, TIMES) for value in sorted(rows['nominal_s'].unique())])} come out of the "
+        f"histograms as medians that are off by {amount(off.min(), TIMES)} to {amount(off.max(), TIMES)}, most for "
+        f"{worst['system']} at {amount(worst['nominal_s'], TIMES)}; the servers' own timers and work are part of that."
+    )
+
+
+def _delayed(results: Results) -> pd.DataFrame:
+    rows = without_placebo(measured(results.cells)).copy()
+    nominal = rows["workload"].str.extract(r"^ping-delay-(\d+)ms$")[0].astype(float) / 1000
+    connections = results.trials.groupby(["system", "workload"])["connections_count"].median()
+    rows = rows.assign(nominal_s=nominal)[nominal.notna()]
+    keys = list(zip(rows["system"], rows["workload"], strict=True))
+    return rows.assign(connections=[float(connections[key]) for key in keys])
+
+
+def _speeds(samples: pd.DataFrame) -> dict[int, pd.Series]:
+    """CPU → its speed over time as a share of the best seen there."""
+    if samples.empty:
+        return {}
+    return {int(cpu): rows["mean_hz"] / rows["mean_hz"].quantile(0.98) for cpu, rows in samples.groupby("cpu")}
