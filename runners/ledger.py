@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,7 +146,7 @@ def runs(experiment: str, base: Path = RAW) -> list[Run]:
     return [Run(experiment, path.parent.name, base) for path in sorted((base / experiment).glob("*/run.json"))]
 
 
-def find_runs(run_id: str, experiments: Iterable[str], base: Path = RAW) -> list[Run]:
+def find_runs(run_id: str, experiments: Sequence[str], base: Path = RAW) -> list[Run]:
     """The runs of this id: one for each of the experiments that have it.
 
     Raises
@@ -157,7 +157,10 @@ def find_runs(run_id: str, experiments: Iterable[str], base: Path = RAW) -> list
     known = [run for name in experiments for run in runs(name, base)]
     found = [run for run in known if run.run_id == run_id]
     if not found:
-        raise WrkbookError(f"there is no run {run_id!r}", did_you_mean(run_id, sorted({run.run_id for run in known})))
+        where = f" of {experiments[0]}" if len(experiments) == 1 else ""
+        raise WrkbookError(
+            f"there is no run {run_id!r}{where}", did_you_mean(run_id, sorted({run.run_id for run in known}))
+        )
     return found
 
 

@@ -23,7 +23,7 @@ FLOORS = [
     {"measure"},
     {"present"},
     {"processed", "execute", "reports"},
-    {"experiment", "running", "quality"},
+    {"experiment", "comparison", "running", "quality"},
     {"commands", "__main__"},
 ]
 # Rooms of one floor that must not know one another; other modules of one floor may.

@@ -111,10 +111,10 @@ class BeforeAfter:
     @cached_property
     def unmatched(self) -> list[str]:
         """Cells with a number in one of the runs only, in words."""
-        sides = [self._measured(results) for results in (self.a, self.b)]
+        before, after = self._measured(self.a), self._measured(self.b)
         return [
-            f"{system} on {workload} (only in run {results.run.run_id})"
-            for results, own, other in ((self.a, *sides), (self.b, *reversed(sides)))
+            f"{system} on {workload} (only in run {run_id})"
+            for run_id, own, other in ((self.a.run.run_id, before, after), (self.b.run.run_id, after, before))
             for system, workload in own
             if (system, workload) not in other and system != PLACEBO
         ]
@@ -169,11 +169,11 @@ class BeforeAfter:
             "p_value": math.nan if before["system"] == PLACEBO else found.p_value,
         }
         for name, side in zip("ab", sides, strict=True):
-            row |= _named(f"{name}_{{}}rps", geometric_mean_interval(side, seed=self.a.seed))
-        row |= _named("ratio{}", found.interval)
+            row |= _named(name, geometric_mean_interval(side, seed=self.a.seed), "_rps")
+        row |= _named("ratio", found.interval)
         for name, stem, unit in (("p99_ratio", "p99", "s"), ("cpu_ratio", "cpu_per_request", "s")):
             first, second = (_estimate(cell, stem, unit) for cell in (after, before))
-            row |= _named(f"{name}{{}}", Interval(1.0, 1.0, 1.0) if self.same_run else ratio_of(first, second))
+            row |= _named(name, Interval(1.0, 1.0, 1.0) if self.same_run else ratio_of(first, second))
         return row
 
     def _compare(self, first: Launches, second: Launches) -> Comparison:
@@ -248,10 +248,7 @@ def _estimate(cell: dict[str, Any], stem: str, unit: str) -> Interval:
     return Interval(cell[f"{stem}_{unit}"], cell[f"{stem}_low_{unit}"], cell[f"{stem}_high_{unit}"])
 
 
-def _named(pattern: str, interval: Interval) -> dict[str, float]:
-    """An interval as three columns: ``a_{}rps`` gives a_rps, a_low_rps and a_high_rps, ``ratio{}`` ratio, ratio_low, …"""
-    between = "{}_" if pattern.endswith("rps") else "_{}"
-    return {
-        pattern.format(between.format(part) if part else ""): value
-        for part, value in (("", interval.value), ("low", interval.low), ("high", interval.high))
-    }
+def _named(stem: str, interval: Interval, unit: str = "") -> dict[str, float]:
+    """An interval as three columns: stem, stem_low and stem_high, each followed by the unit."""
+    parts = (("", interval.value), ("_low", interval.low), ("_high", interval.high))
+    return {f"{stem}{part}{unit}": value for part, value in parts}

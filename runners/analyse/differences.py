@@ -44,7 +44,7 @@ def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
     """All differences between two ``run.json`` but ids, dates, cells, and the limits at which measuring stops."""
     parts = [dict(_facts(record)) for record in (a, b)]
     return [
-        Difference(name, *(str(part.get(name, ABSENT)) for part in parts), allowed=_may_change(name))
+        Difference(name, str(parts[0].get(name, ABSENT)), str(parts[1].get(name, ABSENT)), _may_change(name))
         for name in dict.fromkeys([*parts[0], *parts[1]])
         if parts[0].get(name) != parts[1].get(name)
     ]

@@ -127,7 +127,8 @@ def compare_unpaired(first: Launches, second: Launches, *, seed: int = 0, resamp
     """
     sides = [_Cell.of(_logarithms(side)).with_rows(slice(None)) for side in (first, second)]
     launches = np.array([len(side.counts) for side in sides])
-    value = float(np.subtract(*(side.means.mean() if len(side.counts) else math.nan for side in sides)))
+    means = [float(side.means.mean()) if len(side.counts) else math.nan for side in sides]
+    value = means[0] - means[1]
     if launches.min() < 2:
         return Comparison(Interval(math.exp(value), math.nan, math.nan), math.nan, int(launches.min()))
     rng = np.random.default_rng(seed)
