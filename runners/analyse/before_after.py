@@ -27,6 +27,7 @@ from runners.errors import WrkbookError
 from runners.ledger import Run
 from runners.records import PLACEBO, Interval
 
+BASELINE = "run A"
 _ABOUT = ["system", "server", "codec", "workload", "operations_count"]
 _COLUMNS = [
     *_ABOUT,
@@ -101,12 +102,7 @@ class BeforeAfter:
     def comparisons(self) -> pd.DataFrame:
         """The cells as comparisons of run B (``system_a``, named as the system) with run A (``system_b``)."""
         columns = ["workload", "system", "ratio", "ratio_low", "ratio_high", "p_adjusted", "verdict"]
-        return self.cells[columns].rename(columns={"system": "system_a"}).assign(system_b=self.baseline)
-
-    @property
-    def baseline(self) -> str:
-        """What every ratio is to, in words."""
-        return f"run {self.a.run.run_id}"
+        return self.cells[columns].rename(columns={"system": "system_a"}).assign(system_b=BASELINE)
 
     @cached_property
     def unmatched(self) -> list[str]:

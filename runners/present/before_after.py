@@ -107,10 +107,8 @@ def headline(found: BeforeAfter) -> Headline:
     if found.same_run:
         return Headline("Both are the same run: nothing can differ.")
     if decided.empty:
-        equal = int((rows["verdict"] == "equivalent").sum())
-        return Headline(
-            f"None of the {len(rows)} cells became faster or slower beyond the noise; {equal} of them are equivalent."
-        )
+        verdicts = [f"{_count(rows, verdict)} {verdict}" for verdict in ordered(rows["verdict"].sort_values())]
+        return Headline(f"No cell became faster or slower beyond the noise: {listing(verdicts)}.")
     least = pd.concat([decided["ratio_low"], 1 / decided["ratio_high"]], axis=1).max(axis=1)
     row = decided.iloc[int(least.to_numpy().argmax())]
     ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
@@ -159,22 +157,19 @@ def _common(found: BeforeAfter) -> str:
     common = found.common
     if not common.cells_count or found.same_run:
         return ""
-    span = (
-        f"{amount(common.value, RATIOS)} (single cells: {amount(common.low, RATIOS)} to {amount(common.high, RATIOS)})"
-    )
-    moved = not 1 / SMALLEST_BAND_RATIO <= common.value <= SMALLEST_BAND_RATIO
     count = f"{common.cells_count} cell{'' if common.cells_count == 1 else 's'}"
+    low, high = amount(common.low, RATIOS), amount(common.high, RATIOS)
+    mean = f"the geometric mean {amount(common.value, RATIOS)} (single cells: {low} to {high})"
     if common.unchanged:
-        text = f"The {count} of servers that are the same in both runs share the factor {span}"
-        machine = "no change of a server explains that: the machine differed between the runs, and every ratio holds this factor"
-        return f"{text}: {machine if moved else 'between the runs, the machine itself hardly differed'}."
-    text = f"No server is known to be the same in both runs; all {count} share the factor {span}."
-    together = common.cells_count > 1 and (common.low > SMALLEST_BAND_RATIO or common.high < 1 / SMALLEST_BAND_RATIO)
-    if together:
-        text += " All moved in one direction, which a slower or faster machine explains as well as the change."
-    return (
-        f"{text} Nothing here tells the change from what the machine did: measure a server that was not changed, too."
-    )
+        moved = not 1 / SMALLEST_BAND_RATIO <= common.value <= SMALLEST_BAND_RATIO
+        machine = "no server's change made that but the machine, between the runs, and it is part of every ratio"
+        quiet = "the machine itself hardly differed between the runs"
+        text = f"The ratios of the {count} whose server is the same in both runs have {mean}"
+        return f"{text}: {machine if moved else quiet}."
+    text = f"No server is known to be the same in both runs; the ratios of all {count} have {mean}."
+    if common.cells_count > 1 and (common.low > SMALLEST_BAND_RATIO or common.high < 1 / SMALLEST_BAND_RATIO):
+        text += " All moved in one direction, which a faster or slower machine explains as well as the change."
+    return f"{text} To tell the change from what the machine did, measure a server that was not changed, too."
 
 
 def _noise(found: BeforeAfter) -> str:
@@ -183,7 +178,11 @@ def _noise(found: BeforeAfter) -> str:
         for workload in ordered(found.cells["workload"])
         if workload in found.noise_floor_ratio
     ]
-    return f"Differences within the band of {RUNS_BAND} are not called one: {listing(parts)}." if parts else ""
+    return (
+        f"The noise band of {RUNS_BAND}, within which nothing is called a difference: {listing(parts)}."
+        if parts
+        else ""
+    )
 
 
 def _unmatched(found: BeforeAfter) -> str:

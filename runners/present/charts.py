@@ -174,7 +174,7 @@ def ratios(
     """
     points, whose = ("geometric mean of the ratio per block", "this run")
     if not paired:
-        points, whose = ("ratio of the geometric means over each run's launches", RUNS_BAND)
+        points, whose = ("ratio of the runs' geometric means", RUNS_BAND)
     rows = against(comparisons, baseline)
     workloads = [workload for workload in ordered(cells["workload"]) if workload in set(rows["workload"])]
     chart, axes = panels(

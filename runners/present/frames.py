@@ -13,7 +13,7 @@ from runners.records import PLACEBO
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
 SMALLEST_BAND_RATIO = 1.02
 # Whose noise two runs are judged by.
-RUNS_BAND = "the noisier run"
+RUNS_BAND = "both runs"
 
 _REVERSED = {"faster": "slower", "slower": "faster"}
 
