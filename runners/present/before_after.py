@@ -22,6 +22,7 @@ from runners.present.frames import (
 )
 from runners.present.markup import Cell, Fragment, Group, table
 from runners.present.narrative import Headline, Narrative
+from runners.present.sentences import LIMIT
 from runners.present.wording import RATES, RATIOS, amount, listing, plus_minus, quantity
 from runners.records import PLACEBO
 
@@ -130,7 +131,8 @@ def _workload(found: BeforeAfter, workload: str) -> str:
     """All cells of one workload: ratios and verdicts."""
     rows = without_placebo(found.cells[found.cells["workload"] == workload]).to_dict("records")
     parts = [
-        f"{row['system']} {quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}, {row['verdict']}"
+        f"{row['system']} {quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}, "
+        + (f"not ranked: {LIMIT}" if row["verdict"] in ("at least", "not comparable") else row["verdict"])
         for row in rows
     ]
     if not parts:

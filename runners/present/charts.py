@@ -172,9 +172,9 @@ def ratios(
 
     ``paired`` says that ratios are of systems within blocks; otherwise they are of the same systems in two runs.
     """
-    points, whose = ("geometric mean of the ratio per block", "this run")
+    points, axis, whose = ("geometric mean of the ratio per block", f"ratio to {baseline}", "this run")
     if not paired:
-        points, whose = ("ratio of the runs' geometric means", RUNS_BAND)
+        points, axis, whose = ("ratio of the runs' geometric means", "B ÷ A", RUNS_BAND)
     rows = against(comparisons, baseline)
     workloads = [workload for workload in ordered(cells["workload"]) if workload in set(rows["workload"])]
     chart, axes = panels(
@@ -191,7 +191,7 @@ def ratios(
     )
     for ax, workload in zip(axes, workloads, strict=True):
         _ratio_panel(ax, rows[rows["workload"] == workload], looks(cells), band_ratio(noise_floor_ratio, workload))
-        ax.set_xlabel(f"ratio to {baseline}; shaded: {band_words(noise_floor_ratio, workload, whose)}")
+        ax.set_xlabel(f"{axis}; shaded: {band_words(noise_floor_ratio, workload, whose)}")
     return chart
 
 

