@@ -87,7 +87,9 @@ def test_the_report_is_whole_and_hides_no_error(data, compared):
     ):
         assert f">{heading}" in html
     assert "<li>Not compared yet" not in html  # the abstract was filled in
-    assert "Traceback" not in html
+    executed = (data / "processed" / PLACE / "notebook.ipynb").read_text()
+    assert '"output_type": "error"' not in executed
+    assert '"output_type": "display_data"' in executed
     assert html.count("<img ") >= 1
     assert "versions.builds.slow" in html
 
