@@ -1,6 +1,5 @@
 """Two runs whose truth is known: what changed is found, what the machine did is told apart."""
 
-import gzip
 import math
 import re
 from dataclasses import replace
@@ -175,9 +174,6 @@ def test_a_truncated_record_is_named(tmp_path):
     before, after = (measured(tmp_path, name, chance=3, blocks=2) for name in ("before", "after"))
     path = sorted(after.folder.glob("block-002/*.gz"))[0]
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(WrkbookError, match=re.escape(path.name)):
-        compare_runs(before, after)
-    path.write_bytes(gzip.compress(b"x" * 1000)[:12] + b"\xff" * 30)
     with pytest.raises(WrkbookError, match=re.escape(path.name)):
         compare_runs(before, after)
 
