@@ -99,6 +99,25 @@ def report(
         running.rebuild(known)
 
 
+@app.command()
+def compare(
+    run_a: Annotated[str, typer.Argument(metavar="RUN_A", help="The run before the change.")],
+    run_b: Annotated[str, typer.Argument(metavar="RUN_B", help="The run after it.")],
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also when the two were not measured alike.")] = False,
+    experiment: Annotated[str, typer.Option(help="Only this notebook; without it: each that has both runs.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs of the same experiments: what changed, beyond the noise."""
+    from runners import running
+    from runners.present.before_after import plain_comparison
+
+    found = running.compare(run_a, run_b, experiment=experiment, anyway=anyway)
+    if as_json:
+        print(json.dumps([comparison.as_dict() for comparison in found], indent=1))
+    else:
+        print("\n\n".join(f"{plain_comparison(each.summary)}\n\n{each.html}" for each in found))
+
+
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def test(context: typer.Context) -> None:
     """Run everything that CI checks; further arguments go to pytest (for example: -k parser)."""

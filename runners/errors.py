@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 
 class WrkbookError(Exception):
     """Something that the user can do something about: what is wrong, and the remedy.
@@ -20,3 +23,9 @@ class WrkbookError(Exception):
     def _render_traceback_(self) -> list[str]:
         # IPython shows this in the place of a traceback.
         return [f"wrkbook: {self}"]
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """A remedy for a name that is not known: the nearest known one, and all of them."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return (f"did you mean {close[0]!r}? " if close else "") + f"there are: {', '.join(known) or 'none'}"

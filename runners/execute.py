@@ -17,7 +17,7 @@ import psutil
 from traitlets.config import Config
 
 from runners.errors import WrkbookError
-from runners.folders import NOTEBOOKS, PROJECT
+from runners.folders import COMPARING, NOTEBOOKS, PROJECT
 
 _END_TIMEOUT_S = 20.0
 WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
@@ -25,8 +25,8 @@ WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
 
 
 def experiments() -> list[str]:
-    """Names of the experiments: the notebooks without their ending."""
-    return sorted(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb"))
+    """Names of the experiments: the notebooks that measure, without their ending."""
+    return sorted(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb") if path.stem != COMPARING)
 
 
 def find_experiment(name: str) -> str:
@@ -38,13 +38,15 @@ def find_experiment(name: str) -> str:
         When there is none, or more than one.
     """
     wanted = Path(name).name.removesuffix(".ipynb")
+    if wanted in (COMPARING, COMPARING.split("-")[0]):
+        raise WrkbookError(f"notebook {COMPARING} measures nothing: it needs two runs", "./wrkbook compare RUN_A RUN_B")
     found = [known for known in experiments() if known == wanted or known.split("-")[0] == wanted]
     if len(found) != 1:
         raise WrkbookError(f"there is no notebook named {name!r}", f"there are: {', '.join(experiments())}")
     return found[0]
 
 
-def execute(experiment: str, parameters: dict[str, Any], output: Path, *, measuring: bool = True) -> None:
+def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measuring: bool = True) -> None:
     """Execute a notebook into `output`; what it writes to standard error (its progress) is shown as it comes.
 
     Raises
@@ -58,7 +60,7 @@ def execute(experiment: str, parameters: dict[str, Any], output: Path, *, measur
 
     def work() -> None:
         try:
-            _papermill(experiment, parameters, output)
+            _papermill(notebook, parameters, output)
         except BaseException as error:
             failure.append(error)
 
@@ -76,10 +78,10 @@ def execute(experiment: str, parameters: dict[str, Any], output: Path, *, measur
             print("\nwrkbook: interrupted; every process of the run has been ended", file=sys.stderr, flush=True)
             raise
     if failure:
-        raise _readable(experiment, failure[0])
+        raise _readable(notebook, failure[0])
 
 
-def _papermill(experiment: str, parameters: dict[str, Any], output: Path) -> None:
+def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
     # jsonschema's check of URIs builds a grammar for over a second on import; nothing here has URIs to check.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     import papermill  # takes a second to import: only when something is executed
@@ -87,7 +89,7 @@ def _papermill(experiment: str, parameters: dict[str, Any], output: Path) -> Non
     # Parameters are checked by the notebook itself, which knows more of them than its own cell names.
     logging.getLogger("papermill").setLevel(logging.ERROR)
     papermill.execute_notebook(
-        str(NOTEBOOKS / f"{experiment}.ipynb"),
+        str(NOTEBOOKS / f"{notebook}.ipynb"),
         str(output),
         parameters=parameters,
         cwd=str(PROJECT),
@@ -110,14 +112,14 @@ def _stop(thread: threading.Thread) -> None:
     thread.join(_END_TIMEOUT_S)
 
 
-def _readable(experiment: str, error: BaseException) -> BaseException:
+def _readable(notebook: str, error: BaseException) -> BaseException:
     if getattr(error, "ename", "") == "WrkbookError":
         return WrkbookError(str(error.evalue))  # type: ignore[attr-defined]
     if getattr(error, "ename", "") == "KeyboardInterrupt":
         return KeyboardInterrupt()
     ename, evalue = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", str(error))
     return WrkbookError(
-        f"notebook {experiment} ended with {ename}: {evalue}", f"open it: ./wrkbook lab, notebooks/{experiment}.ipynb"
+        f"notebook {notebook} ended with {ename}: {evalue}", f"open it: ./wrkbook lab, notebooks/{notebook}.ipynb"
     )
 
 

@@ -31,7 +31,7 @@ from runners.measure.run import block_seconds, measure
 from runners.measure.speed_probe import SpeedProbes
 from runners.measure.verify import build_all, full_image, verify_server
 from runners.measure.window import LoadSource
-from runners.parameters import Parameters, check_parameters, from_notebook
+from runners.parameters import LIMITS, Parameters, check_parameters, from_notebook
 from runners.present import narrative
 from runners.present.markup import Fragment
 from runners.present.narrative import Narrative
@@ -147,7 +147,7 @@ class Experiment:
                 if self.run.exists:
                     self._check_same(self.run.read())
                 else:
-                    self.run.open(self._record(image, self._nonconforming(artifacts)))
+                    self.run.open(self._record(image, artifacts, self._nonconforming(artifacts)))
                 nonconforming = frozenset(self.run.read()["nonconforming"])
                 with SpeedProbes([*self.pinning.server, *self.pinning.generator]) as probes:
                     settings = self._settings(image, artifacts, nonconforming, probes)
@@ -201,7 +201,7 @@ class Experiment:
             nonconforming=nonconforming,
         )
 
-    def _record(self, image: Image, nonconforming: dict[str, str]) -> dict[str, Any]:
+    def _record(self, image: Image, artifacts: dict[str, Artifact], nonconforming: dict[str, str]) -> dict[str, Any]:
         placebo = next((system for system in self.design.systems if system.placebo), None)
         original = next((system for system in self.design.systems if placebo and placebo.repeats(system)), None)
         return {
@@ -210,7 +210,9 @@ class Experiment:
             "parameters": self.parameters.model_dump(exclude={"run_id"}),
             "pinning": self.pinning.as_dict(),
             "machine": machine_facts(),
-            "versions": component_versions(self.servers, image) | project_facts(),
+            "versions": component_versions(self.servers, image)
+            | {"builds": {name: artifact.key for name, artifact in artifacts.items()}}
+            | project_facts(),
             "cells": [[cell.system.name, cell.workload.label] for cell in self.design.cells],
             "compared": [workload.label for workload in self.design.compared],
             "floor": self.design.floor,
@@ -224,8 +226,7 @@ class Experiment:
     def _check_same(self, record: dict[str, Any]) -> None:
         """Refuse to go on with a run that was started with other parameters, naming the differences."""
         now = self.parameters.model_dump(exclude={"run_id"})
-        limits = {"precision", "min_blocks", "max_blocks", "budget_minutes"}
-        differing = [name for name in now if name not in limits and record["parameters"].get(name) != now[name]]
+        differing = [name for name in now if name not in LIMITS and record["parameters"].get(name) != now[name]]
         if differing:
             told = "; ".join(f"{name} was {record['parameters'].get(name)!r}, is {now[name]!r}" for name in differing)
             raise WrkbookError(

@@ -13,6 +13,8 @@ PUBLISHED = PROJECT / "data" / "raw" / "published"
 _DATA = Path(os.environ.get("WRKBOOK_DATA") or PROJECT / "data")
 RAW = _DATA / "raw"
 PROCESSED = _DATA / "processed"
+# The one notebook that measures nothing: it needs two runs.
+COMPARING = "90-compare-runs"
 
 
 def cache_folder() -> Path:

@@ -12,13 +12,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from runners.errors import WrkbookError
+from runners.errors import WrkbookError, did_you_mean
 from runners.folders import RAW
 from runners.records import RUN_SCHEMA, TRIAL_SCHEMA
 
@@ -128,7 +129,7 @@ class Run:
         for path in sorted(self.folder.glob("block-*/*.json.gz")):
             try:
                 record: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-            except (ValueError, EOFError, OSError) as error:
+            except (ValueError, EOFError, OSError, zlib.error) as error:
                 raise WrkbookError(
                     f"the record {path} is damaged: {error}",
                     "delete its block's folder: --run-id measures another one in its place",
@@ -143,6 +144,24 @@ class Run:
 def runs(experiment: str, base: Path = RAW) -> list[Run]:
     """The runs of an experiment, oldest first."""
     return [Run(experiment, path.parent.name, base) for path in sorted((base / experiment).glob("*/run.json"))]
+
+
+def find_runs(run_id: str, experiments: Sequence[str], base: Path = RAW) -> list[Run]:
+    """The runs of this id: one for each of the experiments that have it.
+
+    Raises
+    ------
+    WrkbookError
+        When none has; it names the nearest id.
+    """
+    known = [run for name in experiments for run in runs(name, base)]
+    found = [run for run in known if run.run_id == run_id]
+    if not found:
+        where = f" of {experiments[0]}" if len(experiments) == 1 else ""
+        raise WrkbookError(
+            f"there is no run {run_id!r}{where}", did_you_mean(run_id, sorted({run.run_id for run in known}))
+        )
+    return found
 
 
 def write_once(path: Path, content: bytes) -> None:

@@ -6,7 +6,7 @@ import ast
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -31,6 +31,10 @@ PROFILES = {
     "standard": Profile(0.5, 1.0, 2, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
     "publication": Profile(2.0, 15.0, 1, 20, 100, 600, "15 s windows as the published benchmarks, at least 20 blocks"),
 }
+
+
+# They say when measuring stops, not what is measured: they may differ within a run, and between two that are compared.
+LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
 
 
 class Parameters(BaseModel):
@@ -78,16 +82,35 @@ class Parameters(BaseModel):
         )
 
 
+class ComparedRuns(BaseModel):
+    """The parameters of the notebook that compares two runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    run_a: str = Field(min_length=1, description="the run before the change")
+    run_b: str = Field(min_length=1, description="the run after it")
+    experiment: str = Field("", description="needed where several experiments have both runs")
+    anyway: bool = Field(False, description="also when the two were not measured alike")
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
 def check_parameters(values: Mapping[str, Any]) -> Parameters:
-    """Parameters from names and values.
+    """The parameters of an experiment from names and values; errors as in :func:`validated`."""
+    return validated(Parameters, values)
+
+
+def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
+    """Parameters of a notebook from names and values.
 
     Raises
     ------
     WrkbookError
         Naming each unknown parameter (with the nearest known one) and each value of a wrong type or out of bounds.
     """
-    known = Parameters.model_fields
-    problems = [_unknown(name) for name in values if name not in known]
+    known = model.model_fields
+    problems = [_unknown(name, known) for name in values if name not in known]
     # A whole number is a fine value for a parameter that takes any.
     floats = {name for name, field in known.items() if field.annotation is float}
     kept = {
@@ -96,29 +119,26 @@ def check_parameters(values: Mapping[str, Any]) -> Parameters:
         if name in known
     }
     try:
-        parameters = Parameters.model_validate(kept)
+        parameters = model.model_validate(kept)
     except ValidationError as error:
         problems += [
             f"parameter {'.'.join(map(str, item['loc']))}: {item['msg']}, not {item['input']!r}"
             for item in error.errors()
         ]
-        raise WrkbookError("; ".join(problems), _remedy()) from error
-    bad = [size for size in parameters.batch_sizes if not 1 <= size <= 4096]
-    problems += [f"parameter batch_sizes: {size} is not from 1 to 4096" for size in bad]
-    if len(set(parameters.batch_sizes)) != len(parameters.batch_sizes):
-        problems.append("parameter batch_sizes: a size is given twice")
+        raise WrkbookError("; ".join(problems), _remedy(known)) from error
+    problems += _problems_of_sizes(getattr(parameters, "batch_sizes", []))
     if problems:
-        raise WrkbookError("; ".join(problems), _remedy())
+        raise WrkbookError("; ".join(problems), _remedy(known))
     return parameters
 
 
-def from_notebook(namespace: Mapping[str, Any]) -> dict[str, Any]:
+def from_notebook(namespace: Mapping[str, Any], model: type[BaseModel] = Parameters) -> dict[str, Any]:
     """The parameters that a notebook's cells assigned: `namespace` is the notebook's ``globals()``.
 
     A name that papermill injected counts whether it is known or not, so that a misspelt one is an error.
     """
     injected = _assigned(source for source in namespace.get("In", []) if source.startswith("# Parameters\n"))
-    return {name: namespace[name] for name in [*Parameters.model_fields, *injected] if name in namespace}
+    return {name: namespace[name] for name in [*model.model_fields, *injected] if name in namespace}
 
 
 def _assigned(sources: Iterable[str]) -> list[str]:
@@ -136,10 +156,15 @@ def _assigned(sources: Iterable[str]) -> list[str]:
     return names
 
 
-def _unknown(name: str) -> str:
-    close = difflib.get_close_matches(name, Parameters.model_fields, n=1)
+def _problems_of_sizes(sizes: list[int]) -> list[str]:
+    problems = [f"parameter batch_sizes: {size} is not from 1 to 4096" for size in sizes if not 1 <= size <= 4096]
+    return [*problems, "parameter batch_sizes: a size is given twice"] if len(set(sizes)) != len(sizes) else problems
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
     return f"unknown parameter {name}" + (f" (did you mean {close[0]}?)" if close else "")
 
 
-def _remedy() -> str:
-    return f"the parameters are: {', '.join(Parameters.model_fields)}; the notebooks' parameter cells explain each"
+def _remedy(known: Iterable[str]) -> str:
+    return f"the parameters are: {', '.join(known)}; the notebooks' parameter cells explain each"

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from runners.analyse.before_after import BeforeAfter
 from runners.analyse.results import Results
 from runners.folders import PROCESSED
-from runners.records import PERCENTILES, SUMMARY_SCHEMA, percentile_column
-from runners.summaries import processed_folder
+from runners.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, percentile_column
+from runners.summaries import comparison_folder, processed_folder
+
+_PARTS = {"value": "", "low": "low_", "high": "high_"}
 
 _INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_per_request_{}_s"} | {
     percentile_column(percentile): percentile_column(percentile).replace("_s", "_{}_s") for percentile in PERCENTILES
@@ -29,12 +32,22 @@ def write_processed(results: Results, conclusions: Sequence[str], headline: str,
         partial = folder / f".{name}.partial"
         getattr(results.tables, name).to_parquet(partial, index=False)
         partial.rename(folder / f"{name}.parquet")
-    partial = folder / ".summary.partial"
-    partial.write_text(
-        json.dumps(_plain(summary(results, conclusions, headline)), indent=1, allow_nan=False) + "\n", encoding="utf-8"
-    )
-    partial.rename(folder / "summary.json")
+    _write_summary(folder, summary(results, conclusions, headline))
     return folder
+
+
+def write_comparison(found: BeforeAfter, conclusions: Sequence[str], headline: str, base: Path = PROCESSED) -> Path:
+    """Write ``summary.json`` of two compared runs; returns its folder."""
+    folder = comparison_folder(found.a.run, found.b.run, base)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_summary(folder, comparison_summary(found, conclusions, headline))
+    return folder
+
+
+def _write_summary(folder: Path, content: dict[str, Any]) -> None:
+    partial = folder / ".summary.partial"
+    partial.write_text(json.dumps(_plain(content), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    partial.rename(folder / "summary.json")
 
 
 def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
@@ -62,6 +75,37 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
         "headline": headline,
         "conclusions": list(conclusions),
     }
+
+
+def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
+    """What a program reads of two compared runs; as :func:`summary`, and ratios are of B to A."""
+    sides = {"a": found.a, "b": found.b}
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "experiment": found.a.run.experiment,
+        **{f"run_{name}": results.run.run_id for name, results in sides.items()},
+        **{f"profile_{name}": results.profile for name, results in sides.items()},
+        **{f"started_at_{name}": results.record["started_at"] for name, results in sides.items()},
+        **{f"machine_{name}": results.machine for name, results in sides.items()},
+        "differences": [vars(difference) for difference in found.differences],
+        "cells": [_compared_cell(row) for row in found.cells.to_dict("records")],
+        "unmatched": found.unmatched,
+        "common_factor": vars(found.common),
+        "noise_floor": found.noise_floor_ratio,
+        "headline": headline,
+        "conclusions": list(conclusions),
+    }
+
+
+def _compared_cell(row: dict[str, Any]) -> dict[str, Any]:
+    estimates = {
+        f"throughput_{side}_rps": {part: row[f"{side}_{name}rps"] for part, name in _PARTS.items()} for side in "ab"
+    } | {
+        name: {part: row[f"{name}_{named}".rstrip("_")] for part, named in _PARTS.items()}
+        for name in ("ratio", "p99_ratio", "cpu_ratio")
+    }
+    about = ("system", "server", "codec", "workload", "unchanged", "bottleneck", "p_adjusted", "verdict")
+    return {name: row[name] for name in about} | estimates
 
 
 def _cell(row: pd.Series) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 TRIAL_SCHEMA = "wrkbook.trial/1"
 RUN_SCHEMA = "wrkbook.run/1"
 SUMMARY_SCHEMA = "wrkbook.summary/1"
+COMPARISON_SCHEMA = "wrkbook.comparison/1"
 
 PLACEBO = "placebo"
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from runners.folders import PROCESSED
+from runners.folders import COMPARING, PROCESSED
 from runners.present.index import IndexEntry, write_index
 from runners.present.report import write_report
+from runners.records import COMPARISON_SCHEMA
 from runners.summaries import read_summary
 from runners.units import format_duration
 
@@ -33,9 +34,32 @@ def write_run_report(folder: Path, summary: dict[str, Any]) -> Path:
     )
 
 
+def write_comparison_report(folder: Path, summary: dict[str, Any]) -> Path:
+    """Write ``report.html`` of two compared runs from its executed notebook."""
+    dates = [summary[f"started_at_{side}"][:16].replace("T", " ") for side in "ab"]
+    facts = {
+        "A, before": f"{summary['run_a']}, {dates[0]} UTC, profile {summary['profile_a']}",
+        "B, after": f"{summary['run_b']}, {dates[1]} UTC, profile {summary['profile_b']}",
+        "machine": f"{summary['machine_b']['cpu']}",
+    }
+    reports = {
+        f"run {side.upper()}": f"../../../{summary['experiment']}/{summary[f'run_{side}']}/report.html" for side in "ab"
+    }
+    there = {name: target for name, target in reports.items() if (folder / target).exists()}
+    own = {"all runs": "../../../index.html", "notebook": "notebook.ipynb", "summary.json": "summary.json"}
+    return write_report(
+        folder / "notebook.ipynb",
+        folder / "report.html",
+        title=f"{_title(summary['experiment'])}: two runs compared",
+        headline=summary["headline"],
+        facts=facts,
+        links=own | there,
+    )
+
+
 def refresh_index(base: Path = PROCESSED) -> Path:
-    """Write ``index.html`` over all processed runs."""
-    entries = []
+    """Write ``index.html`` over all processed runs and comparisons."""
+    entries = _comparisons(base)
     for folder in sorted(path.parent for path in base.glob("*/*/report.html")):
         summary = read_summary(folder)
         if summary is None:
@@ -49,14 +73,34 @@ def refresh_index(base: Path = PROCESSED) -> Path:
                 profile=summary["profile"],
                 machine=summary["machine"]["cpu"],
                 headline=summary["headline"],
-                links={
-                    "report": f"{place}/report.html",
-                    "notebook": f"{place}/notebook.ipynb",
-                    "summary": f"{place}/summary.json",
-                },
+                links=_links(place),
             )
         )
     return write_index(entries, base / "index.html")
+
+
+def _comparisons(base: Path) -> list[IndexEntry]:
+    entries = []
+    for folder in sorted(path.parent for path in (base / COMPARING).glob("*/*/report.html")):
+        summary = read_summary(folder, COMPARISON_SCHEMA)
+        if summary is not None:
+            entries.append(
+                IndexEntry(
+                    experiment=f"{summary['experiment']}: two runs compared",
+                    run_id=f"{summary['run_a']} → {summary['run_b']}",
+                    date=max(summary["started_at_a"], summary["started_at_b"]),
+                    profile=summary["profile_b"],
+                    machine=summary["machine_b"]["cpu"],
+                    headline=summary["headline"],
+                    links=_links(folder.relative_to(base)),
+                )
+            )
+    return entries
+
+
+def _links(place: Path) -> dict[str, str]:
+    names = {"report": "report.html", "notebook": "notebook.ipynb", "summary": "summary.json"}
+    return {name: f"{place}/{file}" for name, file in names.items()}
 
 
 def _title(experiment: str) -> str:

@@ -1,4 +1,4 @@
-"""What ``run`` and ``report`` do: execute notebooks one after the other, and hand over their reports."""
+"""What ``run``, ``report`` and ``compare`` do: execute notebooks one after the other, and hand over their reports."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from typing import Any
 
 from runners.errors import WrkbookError
 from runners.execute import execute
-from runners.folders import PROCESSED
+from runners.folders import COMPARING, PROCESSED
 from runners.ledger import Run, check_run_id, new_run_id
 from runners.parameters import PROFILES, check_parameters
-from runners.summaries import processed_folder, read_summary
+from runners.records import COMPARISON_SCHEMA
+from runners.summaries import comparison_folder, processed_folder, read_summary
 from runners.units import format_duration
 
 
@@ -33,6 +34,18 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """For ``--json``."""
         return {**vars(self), "html": str(self.html)}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs compared: where the report is, and its summary."""
+
+    html: Path
+    summary: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {"html": str(self.html), **self.summary}
 
 
 def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> list[Report]:
@@ -71,15 +84,48 @@ def rebuild(known: Run) -> Report:
     return found
 
 
-def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> Report:
-    started = time.monotonic()
+def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = False) -> list[Comparison]:
+    """Compare two runs in each experiment that has both, or in the one named; each comparison gets a report.
+
+    Raises
+    ------
+    WrkbookError
+        When a run is not known, the two were not measured alike (unless `anyway`), or a record is damaged.
+    """
+    from runners.analyse.differences import check_comparable
+    from runners.comparison import find_pairs
+    from runners.reports import refresh_index, write_comparison_report
+
+    pairs = find_pairs(run_a, run_b, experiment)
+    for a, b in pairs:
+        check_comparable(a, b, anyway=anyway)
+    found = []
+    for a, b in pairs:
+        target = comparison_folder(a, b)
+        values = {"experiment": a.experiment, "run_a": run_a, "run_b": run_b, "anyway": anyway}
+        _into(target, COMPARING, values, measuring=False)
+        summary = read_summary(target, COMPARISON_SCHEMA)
+        if summary is None:
+            raise WrkbookError(f"{COMPARING} wrote no summary", "its notebook must end with runs.publish(…)")
+        found.append(Comparison(write_comparison_report(target, summary), summary))
+        refresh_index()
+    return found
+
+
+def _into(target: Path, notebook: str, values: dict[str, Any], *, measuring: bool) -> None:
+    """Execute a notebook, and put it into the folder `target` when it has ended well."""
     with tempfile.TemporaryDirectory(prefix="wrkbook-") as folder:
         executed = Path(folder) / "notebook.ipynb"
-        execute(known.experiment, values, executed, measuring=measuring)
-        target = processed_folder(known)
+        execute(notebook, values, executed, measuring=measuring)
         target.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(executed, target / ".notebook.partial")
         (target / ".notebook.partial").rename(target / "notebook.ipynb")
+
+
+def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> Report:
+    started = time.monotonic()
+    target = processed_folder(known)
+    _into(target, known.experiment, values, measuring=measuring)
     summary = read_summary(target)
     if summary is None:
         raise WrkbookError(f"{known.experiment} wrote no summary", "its notebook must end with experiment.publish(…)")

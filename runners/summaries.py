@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from runners.folders import PROCESSED
+from runners.folders import COMPARING, PROCESSED
 from runners.ledger import Run
 from runners.records import SUMMARY_SCHEMA
 
@@ -16,10 +16,15 @@ def processed_folder(run: Run, base: Path = PROCESSED) -> Path:
     return base / run.experiment / run.run_id
 
 
-def read_summary(folder: Path) -> dict[str, Any] | None:
-    """A run's ``summary.json``; None when there is none of this schema."""
+def comparison_folder(a: Run, b: Run, base: Path = PROCESSED) -> Path:
+    """``data/processed/90-compare-runs/<A>--<B>/<experiment>``: one id may name runs of several experiments."""
+    return base / COMPARING / f"{a.run_id}--{b.run_id}" / a.experiment
+
+
+def read_summary(folder: Path, schema: str = SUMMARY_SCHEMA) -> dict[str, Any] | None:
+    """The ``summary.json`` of a run or a comparison; None when there is none of this schema."""
     try:
         found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found if found.get("schema") == SUMMARY_SCHEMA else None
+    return found if found.get("schema") == schema else None

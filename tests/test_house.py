@@ -23,7 +23,7 @@ FLOORS = [
     {"measure"},
     {"present"},
     {"processed", "execute", "reports"},
-    {"experiment", "running", "quality", "doctor", "machine_record"},
+    {"experiment", "comparison", "running", "quality", "doctor", "machine_record"},
     {"commands", "__main__"},
 ]
 # Rooms of one floor that must not know one another; other modules of one floor may.

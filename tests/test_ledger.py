@@ -51,7 +51,15 @@ def test_what_an_interrupted_write_left_is_replaced(run):
     assert len(list(run.trials())) == 1
 
 
-@pytest.mark.parametrize("damage", [lambda raw: raw[:-10], lambda raw: b"", lambda raw: gzip.compress(b'{"schema":')])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: raw[:-10],
+        lambda raw: b"",
+        lambda raw: raw[:10] + b"\xff" * 30,
+        lambda raw: gzip.compress(b'{"schema":'),
+    ],
+)
 def test_a_damaged_record_is_named(run, damage):
     folder = run.write_block(1, [TRIAL])
     (path,) = folder.iterdir()

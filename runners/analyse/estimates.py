@@ -1,4 +1,4 @@
-"""Estimates with 95 % intervals: throughput of a cell, paired ratios and differences, percentiles.
+"""Estimates with 95 % intervals: throughput of a cell, ratios and differences of two, percentiles.
 
 The sampling unit is the launch of a server: windows of one launch resemble each other more than windows of two
 (Kalibera & Jones, Rigorous benchmarking in reasonable time, ISMM 2013; Georges et al., Statistically rigorous Java
@@ -41,13 +41,13 @@ Replicates = Callable[[NDArray[np.intp], np.random.Generator], Floats]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems over the blocks that have both.
+    """Two systems over the blocks that have both, or one system in two runs.
 
     Attributes
     ----------
     interval : the ratio or difference, first to second
     p_value : two-sided, of "they are the same"; below 0.05 exactly where the interval leaves out 1 (a difference: 0)
-    blocks_count : blocks in which both were measured
+    blocks_count : blocks in which both were measured; unpaired: launches of the side that has fewer
     """
 
     interval: Interval
@@ -114,7 +114,31 @@ def compare(
         a.means - b.means, lambda picks, rng: a.resampled(picks, rng) - b.resampled(picks, rng), seed, resamples
     )
     blocks = int(paired.sum())
-    return Comparison(_exponential(interval) if kind == "ratio" else interval, _p_value(interval, blocks), blocks)
+    return Comparison(_exponential(interval) if kind == "ratio" else interval, _p_value(interval, blocks - 1), blocks)
+
+
+def compare_unpaired(first: Launches, second: Launches, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
+    """Ratio of two geometric means whose launches share no block: what drifted between them is part of it.
+
+    The launches of each side are drawn on their own, √(se₁² + se₂²) is the standard error, and t has the degrees of
+    freedom of Welch (The generalization of "Student's" problem, Biometrika 34, 1947) and Satterthwaite (Biometrics
+    Bulletin 2, 1946), which are those of the side that varies more when the other hardly varies.
+    `first`, `second`, `seed`, `resamples` and errors: as in :func:`geometric_mean_interval`.
+    """
+    sides = [_Cell.of(_logarithms(side)).with_rows(slice(None)) for side in (first, second)]
+    launches = np.array([len(side.counts) for side in sides])
+    means = [float(side.means.mean()) if len(side.counts) else math.nan for side in sides]
+    value = means[0] - means[1]
+    if launches.min() < 2:
+        return Comparison(Interval(math.exp(value), math.nan, math.nan), math.nan, int(launches.min()))
+    rng = np.random.default_rng(seed)
+    drawn = [side.resampled(rng.integers(0, n, (resamples, n)), rng) for side, n in zip(sides, launches, strict=True)]
+    squares = np.array([side.means.var(ddof=1) for side in sides]) / launches
+    # Where no launch differs from another, any number will do: the interval has no width.
+    freedom = float(squares.sum() ** 2 / (squares**2 / (launches - 1)).sum()) if squares.any() else 1.0
+    deviations = drawn[0].mean(axis=1) - drawn[1].mean(axis=1) - value
+    interval = _widened(value, deviations, math.sqrt(squares.sum()), freedom)
+    return Comparison(_exponential(interval), _p_value(interval, freedom), int(launches.min()))
 
 
 def percentile_intervals(
@@ -194,28 +218,28 @@ def _bootstrap(means: Floats, replicates: Replicates, seed: int, resamples: int)
         return Interval(float(means[0]) if n else math.nan, math.nan, math.nan)
     rng = np.random.default_rng(seed)
     deviations = replicates(rng.integers(0, n, (resamples, n)), rng).mean(axis=1) - means.mean()
-    return _widened(float(means.mean()), deviations, float(means.std(ddof=1)) / math.sqrt(n), n)
+    return _widened(float(means.mean()), deviations, float(means.std(ddof=1)) / math.sqrt(n), n - 1)
 
 
-def _widened(value: float, deviations: Floats, standard_error: float, n: int) -> Interval:
-    """The shape of the bootstrap, scaled to the standard error over ``n`` launches and from normal to t."""
+def _widened(value: float, deviations: Floats, standard_error: float, freedom: float) -> Interval:
+    """The shape of the bootstrap, scaled to the standard error over launches and from normal to t."""
     spread = float(deviations.std())
     if spread == 0:
         return Interval(value, value, value)
     low, high = np.quantile(deviations, TAILS) / spread
-    scale = standard_error * float(stats.t.ppf(TAILS[1], n - 1) / stats.norm.ppf(TAILS[1]))
+    scale = standard_error * float(stats.t.ppf(TAILS[1], freedom) / stats.norm.ppf(TAILS[1]))
     # A lopsided bootstrap must not place the value outside its own interval.
     return Interval(value, value + scale * min(float(low), 0.0), value + scale * max(float(high), 0.0))
 
 
-def _p_value(interval: Interval, n: int) -> float:
-    """Invert the interval: its arm towards 0 is t(0.975, n−1) standard errors long (NaN with one block)."""
+def _p_value(interval: Interval, freedom: float) -> float:
+    """Invert the interval: its arm towards 0 is t(0.975, freedom) standard errors long (NaN with one block)."""
     arm = interval.value - interval.low if interval.value > 0 else interval.high - interval.value
-    if n < 2 or math.isnan(arm):
+    if math.isnan(arm):
         return math.nan
     if arm == 0:
         return 1.0 if interval.value == 0 else 0.0
-    return float(2 * stats.t.sf(abs(interval.value) / arm * stats.t.ppf(TAILS[1], n - 1), n - 1))
+    return float(2 * stats.t.sf(abs(interval.value) / arm * stats.t.ppf(TAILS[1], freedom), freedom))
 
 
 def _positive_interval(value: float, resampled: Floats, n: int) -> Interval:
@@ -223,7 +247,7 @@ def _positive_interval(value: float, resampled: Floats, n: int) -> Interval:
         return Interval(value, math.nan, math.nan)
     # Half a microsecond, the resolution, stands for 0, which has no logarithm.
     deviations = np.log(np.maximum(resampled, 0.5e-6) / value)
-    arms = _widened(0.0, deviations, float(deviations.std()) * math.sqrt(n / (n - 1)), n)
+    arms = _widened(0.0, deviations, float(deviations.std()) * math.sqrt(n / (n - 1)), n - 1)
     return Interval(value, value * math.exp(arms.low), value * math.exp(arms.high))
 
 

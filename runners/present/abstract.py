@@ -10,12 +10,21 @@ from runners.present.narrative import Narrative
 
 
 class Abstract:
-    """Shown at once with a line that says that nothing is measured yet; filled in when the results are there."""
+    """Shown at once with a line that says that nothing is measured yet; filled in when the results are there.
 
-    def __init__(self) -> None:
-        self._shown = display(Narrative(["Not measured yet: run all cells."]), display_id=True)  # type: ignore[no-untyped-call]
+    Parameters
+    ----------
+    waiting : that first line
+    """
+
+    def __init__(self, waiting: str = "Not measured yet: run all cells.") -> None:
+        self._shown = display(Narrative([waiting]), display_id=True)  # type: ignore[no-untyped-call]
 
     def fill(self, results: Results) -> None:
         """Put the run's most important sentences in the place of the first line."""
+        self.say(narrative.abstract(results))
+
+    def say(self, sentences: Narrative) -> None:
+        """Put these sentences in the place of the first line."""
         if self._shown is not None:
-            self._shown.update(narrative.abstract(results))
+            self._shown.update(sentences)

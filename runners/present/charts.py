@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from runners.present.frames import (
+    RUNS_BAND,
     against,
     band_ratio,
     band_words,
@@ -160,16 +161,27 @@ def _share_panel(ax: Axes, rows: pd.DataFrame, cells: pd.DataFrame) -> None:
 
 @themed
 def ratios(
-    comparisons: pd.DataFrame, cells: pd.DataFrame, baseline: str, noise_floor_ratio: Mapping[str, float]
+    comparisons: pd.DataFrame,
+    cells: pd.DataFrame,
+    baseline: str,
+    noise_floor_ratio: Mapping[str, float],
+    *,
+    paired: bool = True,
 ) -> Chart:
-    """Throughput of every system relative to ``baseline``, with the noise band shaded: a forest plot on a log axis."""
+    """Throughput of every system relative to ``baseline``, with the noise band shaded: a forest plot on a log axis.
+
+    ``paired`` says that ratios are of systems within blocks; otherwise they are of the same systems in two runs.
+    """
+    points, axis, whose = ("geometric mean of the ratio per block", f"ratio to {baseline}", "this run")
+    if not paired:
+        points, axis, whose = ("ratio of the runs' geometric means", "B ÷ A", RUNS_BAND)
     rows = against(comparisons, baseline)
     workloads = [workload for workload in ordered(cells["workload"]) if workload in set(rows["workload"])]
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],
         [int((rows["workload"] == workload).sum()) for workload in workloads],
         title=f"Throughput relative to {baseline}",
-        caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. "
+        caption=f"Points: {points}; whiskers: 95 % interval; log axis. "
         "Shaded: the band within which nobody is ranked. Hollow: not decided.",
         row_in=0.42,
         description=f"Forest plot of throughput relative to {baseline}: "
@@ -179,7 +191,7 @@ def ratios(
     )
     for ax, workload in zip(axes, workloads, strict=True):
         _ratio_panel(ax, rows[rows["workload"] == workload], looks(cells), band_ratio(noise_floor_ratio, workload))
-        ax.set_xlabel(f"ratio to {baseline}; shaded: {band_words(noise_floor_ratio, workload)}")
+        ax.set_xlabel(f"{axis}; shaded: {band_words(noise_floor_ratio, workload, whose)}")
     return chart
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import pandas as pd
@@ -12,6 +12,8 @@ from runners.records import PLACEBO
 
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
 SMALLEST_BAND_RATIO = 1.02
+# Whose noise two runs are judged by.
+RUNS_BAND = "both runs"
 
 _REVERSED = {"faster": "slower", "slower": "faster"}
 
@@ -64,6 +66,69 @@ class Results(Protocol):
     def measured_s(self) -> float: ...  # noqa: D102
     @property
     def budget_note(self) -> str: ...  # noqa: D102
+
+
+class ComparedRun(Protocol):
+    """One of two runs that are compared."""
+
+    @property
+    def profile(self) -> str: ...  # noqa: D102
+
+
+class Difference(Protocol):
+    """One fact that the records of both state differently; `allowed` if it may be what was changed."""
+
+    @property
+    def field(self) -> str: ...  # noqa: D102
+    @property
+    def a(self) -> str: ...  # noqa: D102
+    @property
+    def b(self) -> str: ...  # noqa: D102
+    @property
+    def allowed(self) -> bool: ...  # noqa: D102
+
+
+class CommonFactor(Protocol):
+    """What all cells (or those of servers that are the same in both runs) did together."""
+
+    @property
+    def value(self) -> float: ...  # noqa: D102
+    @property
+    def low(self) -> float: ...  # noqa: D102
+    @property
+    def high(self) -> float: ...  # noqa: D102
+    @property
+    def cells_count(self) -> int: ...  # noqa: D102
+    @property
+    def unchanged(self) -> bool: ...  # noqa: D102
+
+
+class BeforeAfter(Protocol):
+    """Two runs compared, as tables and sentences read them.
+
+    Attributes
+    ----------
+    cells : a row for each cell that both have: rates of both, ratio B/A of throughput, p99 and CPU time, verdict of B
+    noise_floor_ratio : per workload, the larger of both runs'
+    unmatched : cells that only one of them has, in words
+    """
+
+    @property
+    def a(self) -> ComparedRun: ...  # noqa: D102
+    @property
+    def b(self) -> ComparedRun: ...  # noqa: D102
+    @property
+    def cells(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def differences(self) -> Sequence[Difference]: ...  # noqa: D102
+    @property
+    def common(self) -> CommonFactor: ...  # noqa: D102
+    @property
+    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
+    @property
+    def unmatched(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def same_run(self) -> bool: ...  # noqa: D102
 
 
 def ordered(values: Iterable[str]) -> list[str]:
@@ -130,11 +195,11 @@ def band_ratio(noise_floor_ratio: Mapping[str, float], workload: str) -> float:
     return max(SMALLEST_BAND_RATIO, noise_floor_ratio.get(workload, 1.0))
 
 
-def band_words(noise_floor_ratio: Mapping[str, float], workload: str) -> str:
+def band_words(noise_floor_ratio: Mapping[str, float], workload: str, whose: str = "this run") -> str:
     """The noise band in words; where the run has no noise floor, that is said."""
     band = plus_minus(band_ratio(noise_floor_ratio, workload))
     known = workload in noise_floor_ratio
-    return f"the noise band of this run ({band})" if known else f"{band} (the noise of this run is unknown)"
+    return f"the noise band of {whose} ({band})" if known else f"{band} (the noise of {whose} is unknown)"
 
 
 def against(comparisons: pd.DataFrame, baseline: str) -> pd.DataFrame:

@@ -14,7 +14,8 @@ from runners.records import PLACEBO
 BAR = 0.62
 _LONGEST_NAME = 36
 
-_NICE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1, 1.1, 1.2, 1.5, 2, 3, 5, 7, 10, 20, 50, 100)
+_BELOW_ONE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99)
+_NICE = (*_BELOW_ONE, 1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 7, 10, 20, 50, 100)
 
 
 def name_rows(ax: Axes, names: list[str]) -> None:

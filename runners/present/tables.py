@@ -69,10 +69,10 @@ def _result_row(row: Mapping[str, Any]) -> list[Cell]:
     bound = "≥ " if row["bottleneck"] == "client" else ""
     return [
         name,
-        _estimate(row, "throughput_rps", RATES, bound),
-        *(_estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES),
+        estimate(row, "throughput_rps", RATES, bound),
+        *(estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES),
         Cell(amount(row["max_s"], TIMES)),
-        _estimate(row, "cpu_per_request_s", TIMES),
+        estimate(row, "cpu_per_request_s", TIMES),
         Cell(format_size(row["rss_peak_bytes"])),
         Cell(
             "–" if pd.isna(row["errors_count"]) else f"{int(row['errors_count'])}",
@@ -82,7 +82,8 @@ def _result_row(row: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
-def _estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
+def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
+    """A cell's estimate with its interval, from the columns ``…_low_unit`` and ``…_high_unit`` beside it."""
     stem, unit = column.rsplit("_", 1)
     value, low, high = row[column], row.get(f"{stem}_low_{unit}", math.nan), row.get(f"{stem}_high_{unit}", math.nan)
     if pd.isna(value):
@@ -101,7 +102,7 @@ def _published(published: pd.DataFrame, row: Mapping[str, Any]) -> Cell:
 
 _SHOWN_PLACES = 3
 
-_VERDICTS = {
+VERDICTS = {
     "faster": ("▲ faster", "good"),
     "slower": ("▼ slower", "bad"),
     "equivalent": ("= equivalent", "name"),
@@ -135,14 +136,14 @@ def comparisons(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
             if pd.notna(row["ratio"]):
                 ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
                 text, _, interval = ratio.removesuffix(")").partition(" (")
-            words, kind = _VERDICTS.get(row["verdict"], (row["verdict"], ""))
+            words, kind = VERDICTS.get(row["verdict"], (row["verdict"], ""))
             muted = "muted name" if PLACEBO in pair else ""
             names = [
                 Cell(row[side] + _at_least(cells, row[side], workload), kind=muted or "name")
                 for side in ("system_a", "system_b")
             ]
             lines.append(
-                [*names, Cell(text, interval), Cell(_p_value(row["p_adjusted"])), Cell(words, kind=muted or kind)]
+                [*names, Cell(text, interval), Cell(p_value(row["p_adjusted"])), Cell(words, kind=muted or kind)]
             )
         groups.append(Group(workload_title(cells, workload), lines))
     return table("Comparisons of throughput", heads, groups)
@@ -152,7 +153,8 @@ def _at_least(cells: pd.DataFrame, system: str, workload: str) -> str:
     return " ≥" if is_client_bound(cells, system, workload) else ""
 
 
-def _p_value(value: float) -> str:
+def p_value(value: float) -> str:
+    """An adjusted p-value as text."""
     if pd.isna(value):
         return "–"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"

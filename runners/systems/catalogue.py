@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from runners.errors import WrkbookError
+from runners.errors import WrkbookError, did_you_mean
 from runners.folders import SERVERS
 from runners.records import System
 
@@ -113,7 +112,7 @@ class Catalogue:
     def server(self, name: str) -> Server:
         """The server called `name`."""
         if name not in self.servers:
-            raise WrkbookError(f"there is no server named {name!r}", _did_you_mean(name, list(self.servers)))
+            raise WrkbookError(f"there is no server named {name!r}", did_you_mean(name, list(self.servers)))
         return self.servers[name]
 
     def systems(self, workload: str) -> list[System]:
@@ -126,7 +125,7 @@ class Catalogue:
         if name not in known:
             raise WrkbookError(
                 f"no system named {name!r} serves {' or '.join(dict.fromkeys(workloads))}",
-                _did_you_mean(name, list(known)),
+                did_you_mean(name, list(known)),
             )
         return known[name]
 
@@ -151,8 +150,3 @@ def load_server(folder: Path) -> Server:
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
         raise WrkbookError(f"{path}: {'; '.join(lines)}", "CONTRIBUTING.md shows a complete server.toml") from error
-
-
-def _did_you_mean(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return (f"did you mean {close[0]!r}? " if close else "") + f"there are: {', '.join(known) or 'none'}"

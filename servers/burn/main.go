@@ -26,6 +26,10 @@ func main() {
 		burn(steps)
 		hello(w)
 	})
+	for _, path := range []string{"/ping", "/burn/1000ns"} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusMethodNotAllowed) })
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound) })
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
 	if err != nil {
 		log.Fatal(err)
@@ -36,6 +40,12 @@ func main() {
 func hello(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("Hello, World!"))
+}
+
+func refuse(w http.ResponseWriter, status int) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"error":%q}`, http.StatusText(status))
 }
 
 // stepsIn is how many steps of burn take d on an undisturbed CPU: the most of many tries, as nothing makes one quicker.

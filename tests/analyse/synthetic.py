@@ -92,9 +92,12 @@ def trial(block: int, system: str, workload: str, rates: list[float], **about) -
 
 
 def run_of(tmp_path, rates: dict[tuple[str, str], float], blocks: int = 8, noise: float = 0.005, **about) -> Run:
-    """A run in the ledger whose cells have the given throughputs, with noise between launches and drift between blocks."""
-    run = Run("02-json-decode", "synthetic", tmp_path)
-    chance = random.Random(7)
+    """A run in the ledger whose cells have the given throughputs, with noise between launches and drift between blocks.
+
+    `about`: run_id, experiment, chance (seed of the noise), drift (how far blocks differ), record (what differs in run.json).
+    """
+    run = Run(about.get("experiment", "02-json-decode"), about.get("run_id", "synthetic"), tmp_path)
+    chance, width = random.Random(about.get("chance", 7)), about.get("drift", 0.1)
     workloads = list(dict.fromkeys(workload for _, workload in rates))
     run.open(
         {
@@ -110,10 +113,11 @@ def run_of(tmp_path, rates: dict[tuple[str, str], float], blocks: int = 8, noise
             "nonconforming": about.pop("nonconforming", {}),
             "placebo_of": "fast+a",
         }
+        | about.get("record", {})
     )
     odd = about.pop("odd", {})
     for block in range(1, blocks + 1):
-        drift = chance.uniform(0.9, 1.1)
+        drift = chance.uniform(1 - width, 1 + width)
         trials = []
         for (system, workload), rate in rates.items():
             launch = rate * drift * (1 + chance.gauss(0, noise))

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from runners import histograms
-from runners.analyse.estimates import compare, geometric_mean_interval, percentile_intervals, ratio_interval
+from runners.analyse.estimates import (
+    compare,
+    compare_unpaired,
+    geometric_mean_interval,
+    percentile_intervals,
+    ratio_interval,
+)
 from runners.records import Histogram, Interval
 
 EXPERIMENTS = 300
@@ -209,6 +215,104 @@ def test_a_difference_is_a_mean_of_differences_and_may_hold_zeros():
     found = compare([[0.0, 2.0], [4.0], [6.0]], [0.0, 1.0, 2.0], kind="difference")
     assert found.interval.value == pytest.approx((1 + 3 + 4) / 3)
     assert found.interval.low < found.interval.value < found.interval.high
+
+
+# Ratios of two runs -----------------------------------------------------------------------------------------------
+
+some_launches = st.lists(st.lists(throughputs, min_size=1, max_size=3), min_size=2, max_size=6)
+
+
+@pytest.mark.parametrize(("first_count", "second_count"), [(3, 3), (5, 5), (4, 12), (15, 10)])
+@pytest.mark.parametrize(("first_sd", "second_sd"), [(0.02, 0.02), (0.01, 0.05)])
+def test_the_interval_of_an_unpaired_ratio_covers_the_truth(first_count, second_count, first_sd, second_sd):
+    rng = np.random.default_rng(50)
+    found = [
+        compare_unpaired(
+            1.1 * simulated(rng, first_count, 2, first_sd, 0.01),
+            simulated(rng, second_count, 2, second_sd, 0.01),
+            seed=seed,
+            resamples=FAST,
+        )
+        for seed in range(EXPERIMENTS)
+    ]
+    assert 0.91 <= np.mean([covers(each.interval, 1.1) for each in found]) <= 0.99
+
+
+# The same examples every time: what is tested is a frequency.
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    st.integers(3, 10), st.integers(3, 10), st.floats(0.005, 0.05), st.floats(0.005, 0.05), st.integers(0, 2**32 - 1)
+)
+def test_an_unpaired_ratio_is_covered_whatever_the_launches_are(first_count, second_count, first_sd, second_sd, seed):
+    rng = np.random.default_rng(seed)
+    covered = [
+        covers(
+            compare_unpaired(
+                simulated(rng, first_count, 2, first_sd), simulated(rng, second_count, 2, second_sd), resamples=FAST
+            ).interval,
+            1.0,
+        )
+        for _ in range(200)
+    ]
+    # 95 % of 200, less four standard errors: 88 %.
+    assert np.mean(covered) >= 0.88
+
+
+def test_without_windows_of_its_own_an_unpaired_ratio_has_the_interval_and_p_value_of_welch():
+    rng = np.random.default_rng(51)
+    first, second = 1.03 * simulated(rng, 40, 1, 0.01, 0.01), simulated(rng, 20, 1, 0.05, 0.01)
+    welch = stats.ttest_ind(np.log(first[:, 0]), np.log(second[:, 0]), equal_var=False)
+    found, expected = compare_unpaired(first, second), welch.confidence_interval()
+    width = expected.high - expected.low
+    assert np.log([found.interval.low, found.interval.high]) == pytest.approx(tuple(expected), abs=0.05 * width)
+    assert found.p_value == pytest.approx(welch.pvalue, abs=0.03)
+    assert found.blocks_count == 20
+
+
+@settings(max_examples=50, deadline=None)
+@given(some_launches, some_launches)
+def test_the_p_value_of_an_unpaired_ratio_agrees_with_its_interval(first, second):
+    found = compare_unpaired(first, second, resamples=200)
+    interval = found.interval
+    assert interval.low <= interval.value <= interval.high
+    if min(abs(math.log(end)) for end in (interval.low, interval.high)) > 1e-9:
+        assert (found.p_value < 0.05) == (not covers(interval, 1.0))
+
+
+@settings(max_examples=50, deadline=None)
+@given(some_launches, some_launches, st.floats(min_value=1e-3, max_value=1e3))
+def test_a_factor_of_one_run_is_a_factor_of_the_ratio(first, second, factor):
+    plain = compare_unpaired(first, second, resamples=200).interval
+    scaled = compare_unpaired([[factor * value for value in row] for row in first], second, resamples=200).interval
+    assert ends(scaled) == pytest.approx([factor * end for end in ends(plain)], rel=1e-6)
+
+
+def test_an_unpaired_ratio_does_not_depend_on_the_order_of_launches_as_a_paired_one_does():
+    rng = np.random.default_rng(52)
+    drift = np.exp(rng.normal(0, 0.1, (12, 1)))
+    first, second = drift * simulated(rng, 12), drift * simulated(rng, 12)
+    unpaired, paired = compare_unpaired(first, second).interval, compare(first, second).interval
+    assert unpaired.value == pytest.approx(paired.value)
+    assert unpaired.half_width_ratio > 2 * paired.half_width_ratio
+
+
+@pytest.mark.parametrize(("first", "second"), [([[200.0]], [[100.0], [100.0]]), ([[200.0], [200.0]], [[100.0]])])
+def test_one_launch_on_either_side_gives_a_ratio_without_interval(first, second):
+    found = compare_unpaired(first, second)
+    assert found.interval.value == pytest.approx(2.0)
+    assert np.isnan([found.interval.low, found.interval.high, found.p_value]).all()
+
+
+def test_a_run_without_launches_has_no_ratio():
+    assert np.isnan(ends(compare_unpaired([], [[1.0], [2.0]]).interval)).all()
+
+
+def test_launches_that_never_vary_give_a_certain_ratio_also_where_windows_vary():
+    found = compare_unpaired([[2.0], [2.0]], [[1.0], [1.0], [1.0]])
+    assert ends(found.interval) == pytest.approx((2.0, 2.0, 2.0))
+    assert found.p_value == 0.0
+    windows = [[1.0, 4.0], [1.0, 4.0]]
+    assert compare_unpaired(windows, windows).p_value == 1.0
 
 
 # Percentiles ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,250 @@
+"""Two runs of one experiment, cell by cell: what a change between them did to each system, and what the machine did to all.
+
+Launches of two runs share no block, so nothing pairs them and nothing cancels what drifted between the runs. Three things
+make up for it as far as they can: the probes' account of the CPUs' speed (:mod:`runners.analyse.speed`) is taken out of
+both runs at once; the band of a workload is that of the noisier run; and the cells of servers that nobody changed show the
+factor that all cells may share.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from runners.analyse.cells import windows_by_block
+from runners.analyse.differences import Difference, check_comparable, differences, unchanged_servers
+from runners.analyse.estimates import Comparison, Launches, compare, compare_unpaired, geometric_mean_interval
+from runners.analyse.results import Results, analyse
+from runners.analyse.speed import with_speed
+from runners.analyse.tables import Tables
+from runners.analyse.verdicts import holm, verdict
+from runners.errors import WrkbookError
+from runners.ledger import Run
+from runners.records import PLACEBO, Interval
+
+BASELINE = "run A"
+_ABOUT = ["system", "server", "codec", "workload", "operations_count"]
+_COLUMNS = [
+    *_ABOUT,
+    "unchanged",
+    "bottleneck",
+    "status",
+    *(f"{side}_{part}rps" for side in "ab" for part in ("", "low_", "high_")),
+    *(f"{what}{part}" for what in ("ratio", "p99_ratio", "cpu_ratio") for part in ("", "_low", "_high")),
+    "p_value",
+]
+
+
+@dataclass(frozen=True)
+class CommonFactor:
+    """What all cells together did from one run to the other.
+
+    Attributes
+    ----------
+    value : geometric mean of the cells' ratios B/A; NaN without a cell
+    low, high : the least and the greatest of these ratios
+    cells_count : how many there are
+    unchanged : whether these are the cells of servers that are the same in both runs; otherwise there is no such
+        server, and these are all cells
+    """
+
+    value: float
+    low: float
+    high: float
+    cells_count: int
+    unchanged: bool
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """Two analysed runs of one experiment.
+
+    Attributes
+    ----------
+    a : before the change
+    b : after it
+    """
+
+    a: Results
+    b: Results
+
+    @property
+    def same_run(self) -> bool:
+        """Whether a run is compared with itself."""
+        return self.a.run == self.b.run
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """What the records of both state differently."""
+        return differences(self.a.record, self.b.record)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """One row for each system × workload that has a number in both runs.
+
+        Columns
+        -------
+        system, server, codec, workload, operations_count; unchanged (the server is the same in both runs); bottleneck
+        (``client`` if in either run); a_rps and b_rps with _low_ and _high_, at the mean speed that the CPUs had over both runs;
+        ratio (b over a), p99_ratio and cpu_ratio with _low and _high; p_adjusted, verdict (of b against a), status (ok).
+        """
+        frame = pd.DataFrame([self._cell(*pair) for pair in self._pairs()], columns=_COLUMNS)
+        frame["p_adjusted"] = holm(frame["p_value"].to_numpy(float)) if len(frame) else []
+        frame["verdict"] = [self._verdict(row) for row in frame.to_dict("records")]
+        return frame.drop(columns="p_value")
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """The cells as comparisons of run B (``system_a``, named as the system) with run A (``system_b``)."""
+        columns = ["workload", "system", "ratio", "ratio_low", "ratio_high", "p_adjusted", "verdict"]
+        return self.cells[columns].rename(columns={"system": "system_a"}).assign(system_b=BASELINE)
+
+    @cached_property
+    def unmatched(self) -> list[str]:
+        """Cells with a number in one of the runs only, in words."""
+        before, after = self._measured(self.a), self._measured(self.b)
+        return [
+            f"{system} on {workload} (only in run {run_id})"
+            for run_id, own, other in ((self.a.run.run_id, before, after), (self.b.run.run_id, after, before))
+            for system, workload in own
+            if (system, workload) not in other and system != PLACEBO
+        ]
+
+    @cached_property
+    def noise_floor_ratio(self) -> dict[str, float]:
+        """Workload → the larger of both runs' noise floors: 1.013 is 1.3 %."""
+        floors = [results.noise_floor_ratio for results in (self.a, self.b)]
+        return {
+            name: max(floor[name] for floor in floors if name in floor)
+            for name in dict.fromkeys([*floors[0], *floors[1]])
+        }
+
+    @cached_property
+    def common(self) -> CommonFactor:
+        """What the cells of unchanged servers share; of all cells where every server was changed."""
+        rows = self.cells[self.cells["system"] != PLACEBO]
+        unchanged = bool(rows["unchanged"].any())
+        ratios = rows.loc[rows["unchanged"].astype(bool) if unchanged else rows.index, "ratio"].to_numpy(float)
+        if not len(ratios):
+            return CommonFactor(math.nan, math.nan, math.nan, 0, False)
+        value = float(np.exp(np.log(ratios).mean()))
+        return CommonFactor(value, float(ratios.min()), float(ratios.max()), len(ratios), unchanged)
+
+    @cached_property
+    def _tables(self) -> tuple[Tables, Tables]:
+        return at_one_speed(self.a.tables, self.b.tables)
+
+    @cached_property
+    def _unchanged(self) -> set[str]:
+        return unchanged_servers(self.a.record, self.b.record)
+
+    @staticmethod
+    def _measured(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
+        rows = results.cells[results.cells["status"] == "ok"].to_dict("records")
+        return {(row["system"], row["workload"]): row for row in rows}
+
+    def _pairs(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        before, after = self._measured(self.a), self._measured(self.b)
+        return [(cell, after[place]) for place, cell in before.items() if place in after]
+
+    def _cell(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+        place = (before["system"], before["workload"])
+        sides = [list(windows_by_block(tables, *place).values()) for tables in self._tables]
+        found = self._compare(sides[1], sides[0])
+        bound = "client" in (before["bottleneck"], after["bottleneck"])
+        row = {name: before[name] for name in _ABOUT} | {
+            "unchanged": self.same_run or before["server"] in self._unchanged,
+            "bottleneck": "client" if bound else after["bottleneck"],
+            "status": "ok",
+            # The A/A control is shown, but not tested: it repeats another cell.
+            "p_value": math.nan if before["system"] == PLACEBO else found.p_value,
+        }
+        for name, side in zip("ab", sides, strict=True):
+            row |= _named(name, geometric_mean_interval(side, seed=self.a.seed), "_rps")
+        row |= _named("ratio", found.interval)
+        for name, stem, unit in (("p99_ratio", "p99", "s"), ("cpu_ratio", "cpu_per_request", "s")):
+            first, second = (_estimate(cell, stem, unit) for cell in (after, before))
+            row |= _named(name, Interval(1.0, 1.0, 1.0) if self.same_run else ratio_of(first, second))
+        return row
+
+    def _compare(self, first: Launches, second: Launches) -> Comparison:
+        # A run and itself: every launch is its own pair, and nothing can differ.
+        return (compare if self.same_run else compare_unpaired)(first, second, seed=self.a.seed)
+
+    def _verdict(self, row: dict[str, Any]) -> str:
+        sides = (self._measured(results)[row["system"], row["workload"]] for results in (self.b, self.a))
+        first, second = (cell["bottleneck"] == "client" for cell in sides)
+        return verdict(
+            Interval(row["ratio"], row["ratio_low"], row["ratio_high"]),
+            self.noise_floor_ratio.get(row["workload"], math.nan) - 1,
+            float(row["p_adjusted"]),
+            first_client_bound=first,
+            second_client_bound=second,
+        )
+
+
+def compare_runs(a: Run, b: Run, *, anyway: bool = False) -> BeforeAfter:
+    """Compare two runs from their raw records alone.
+
+    Raises
+    ------
+    WrkbookError
+        When the runs were not measured alike (unless `anyway`), a record is damaged, or no cell has a number in both.
+    """
+    check_comparable(a, b, anyway=anyway)
+    before = analyse(a)
+    found = BeforeAfter(before, before if a == b else analyse(b))
+    if found.cells.empty:
+        raise WrkbookError(
+            f"{a.experiment}: no system has a number on the same workload in both {a.run_id} and {b.run_id}",
+            "compare runs that share systems and workloads: ./wrkbook list",
+        )
+    return found
+
+
+def at_one_speed(first: Tables, second: Tables) -> tuple[Tables, Tables]:
+    """The tables of two runs, with throughputs adjusted to the mean speed of both in the place of each run's own.
+
+    A cell's speed stays relative to the highest that the probe saw beside it in the same run: a change that slows its own CPU
+    is part of the change.
+    """
+    known = [tables.trials[tables.trials["adjusted_rps"].notna()] for tables in (first, second)]
+    apart = [rows.assign(system=f"{side}/" + rows["system"]) for side, rows in zip("ab", known, strict=True)]
+    together = with_speed(pd.concat(apart, keys=["a", "b"]))
+    adjusted = together["adjusted_rps"]
+    return (
+        replace(first, trials=first.trials.assign(adjusted_rps=adjusted.xs("a"))),
+        replace(second, trials=second.trials.assign(adjusted_rps=adjusted.xs("b"))),
+    )
+
+
+def ratio_of(first: Interval, second: Interval) -> Interval:
+    """Ratio of two independent positive estimates, with an interval from theirs.
+
+    The method of variance estimates recovery on logarithms (Zou & Donner, Construction of confidence limits about effect
+    measures: a general approach, Statistics in Medicine 27, 2008): towards each side, the arms of both are added as the
+    legs of a right angle are. NaN where either has no interval.
+    """
+    if not (first.value > 0 and second.value > 0):
+        return Interval(math.nan, math.nan, math.nan)
+    value = first.value / second.value
+    if not all(end > 0 for side in (first, second) for end in (side.low, side.high)):
+        return Interval(value, math.nan, math.nan)
+    down = math.hypot(math.log(first.value / first.low), math.log(second.high / second.value))
+    up = math.hypot(math.log(first.high / first.value), math.log(second.value / second.low))
+    return Interval(value, value * math.exp(-down), value * math.exp(up))
+
+
+def _estimate(cell: dict[str, Any], stem: str, unit: str) -> Interval:
+    return Interval(cell[f"{stem}_{unit}"], cell[f"{stem}_low_{unit}"], cell[f"{stem}_high_{unit}"])
+
+
+def _named(stem: str, interval: Interval, unit: str = "") -> dict[str, float]:
+    """An interval as three columns: stem, stem_low and stem_high, each followed by the unit."""
+    parts = (("", interval.value), ("_low", interval.low), ("_high", interval.high))
+    return {f"{stem}{part}{unit}": value for part, value in parts}

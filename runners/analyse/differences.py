@@ -1,0 +1,133 @@
+"""What differs between the records of two runs: what may (it is why one compares them), and what must not.
+
+A ratio of two runs means a server's change only where everything else was the same. As pyperf refuses to compare results
+whose metadata disagree, two runs of different machines, kernels, tools or parameters are refused, each field with both values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runners.errors import WrkbookError
+from runners.ledger import Run
+from runners.parameters import LIMITS
+
+ABSENT = "absent"
+# Of the versions: those of servers and of the project are what changes; Python's packages measure nothing, and the
+# image's key covers the packages of all servers, also of one that takes no part.
+_CHANGEABLE = ("components", "flags", "builds", "git_commit", "git_state", "python", "image.key")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One fact that the records of two runs state differently.
+
+    Attributes
+    ----------
+    field : dotted name in ``run.json``, for example ``machine.kernel``
+    a, b : what each run says; ``absent`` where it says nothing
+    allowed : whether it may be what was changed; otherwise the two runs were not measured alike
+    """
+
+    field: str
+    a: str
+    b: str
+    allowed: bool
+
+    def __str__(self) -> str:
+        return f"{self.field} ({self.a} in A, {self.b} in B)"
+
+
+def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
+    """All differences between two ``run.json`` but ids, dates, cells, and the limits at which measuring stops."""
+    parts = [dict(_facts(record)) for record in (a, b)]
+    return [
+        Difference(name, str(parts[0].get(name, ABSENT)), str(parts[1].get(name, ABSENT)), _may_change(name))
+        for name in dict.fromkeys([*parts[0], *parts[1]])
+        if parts[0].get(name) != parts[1].get(name)
+    ]
+
+
+def refused(a: Run, b: Run) -> list[Difference]:
+    """The differences for which two runs of one experiment are not compared unless told to.
+
+    Raises
+    ------
+    WrkbookError
+        When they are of different experiments, whatever was told.
+    """
+    if a.experiment != b.experiment:
+        raise WrkbookError(
+            f"run {a.run_id} is of {a.experiment}, run {b.run_id} of {b.experiment}: their numbers mean different things",
+            "compare two runs of the same experiment",
+        )
+    return [difference for difference in differences(a.read(), b.read()) if not difference.allowed]
+
+
+def check_comparable(a: Run, b: Run, *, anyway: bool = False) -> None:
+    """Refuse two runs that were not measured alike.
+
+    Parameters
+    ----------
+    anyway : compare them nevertheless; runs of different experiments never are
+
+    Raises
+    ------
+    WrkbookError
+        Naming each field that differs, with both values.
+    """
+    found = refused(a, b)
+    if found and not anyway:
+        raise WrkbookError(
+            f"{a.experiment}: runs {a.run_id} (A) and {b.run_id} (B) were not measured alike: "
+            + "; ".join(map(str, found)),
+            "measure B again as A was measured, or compare them nevertheless: --anyway",
+        )
+
+
+def unchanged_servers(a: Mapping[str, Any], b: Mapping[str, Any]) -> set[str]:
+    """The servers that both runs launched from the same build.
+
+    Records without the keys of builds name a commit: the same commit without modifications made the same servers, if the
+    versions and flags of their components are the same too.
+    """
+    builds = [record["versions"].get("builds") for record in (a, b)]
+    if None not in builds:
+        return {name for name, key in builds[0].items() if builds[1].get(name) == key}
+    versions = [dict(_facts({"versions": record["versions"]})) for record in (a, b)]
+    made = [[part.get(f"versions.git_{what}") for what in ("commit", "state")] for part in versions]
+    same = made[0] == made[1] and made[0][0] is not None and made[0][1] == "clean"
+    launched = [{cell[0].partition("+")[0] for cell in record["cells"]} for record in (a, b)]
+    return {name for name in launched[0] & launched[1] if same and _of(name, versions[0]) == _of(name, versions[1])}
+
+
+def _of(server: str, versions: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts that are said of one server, and of the image that all share."""
+    return {
+        name: fact
+        for name, fact in versions.items()
+        if name.endswith((f" ({server})", f"flags.{server}")) or ".toolchain." in name or ".image." in name
+    }
+
+
+def _may_change(name: str) -> bool:
+    part, _, rest = name.partition(".")
+    return part == "versions" and any(rest == known or rest.startswith(f"{known}.") for known in _CHANGEABLE)
+
+
+def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What two records must agree in, or what may have changed, as dotted names."""
+    for part in ("machine", "pinning", "versions", "parameters"):
+        for name, fact in _leaves(record.get(part, {}), part):
+            if part != "parameters" or name.partition(".")[2] not in LIMITS:
+                yield name, fact
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (whatever JSON holds)
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _leaves(part, f"{name}.{key}")
+    else:
+        yield name, value

@@ -1,0 +1,130 @@
+"""Two runs compared as a user does it; what was measured is made up, so nothing is launched."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from runners.folders import PROJECT
+from tests.analyse.synthetic import run_of
+
+pytestmark = pytest.mark.e2e
+
+RATES = {
+    ("fast+a", "decode-10"): 60_000.0,
+    ("slow+c", "decode-10"): 30_000.0,
+    ("placebo", "decode-10"): 60_000.0,
+    ("fast", "discard-10"): 75_000.0,
+    ("slow", "discard-10"): 40_000.0,
+}
+FASTER = {cell: rate * (1.2 if cell[0].startswith("slow") else 1.0) for cell, rate in RATES.items()}
+PLACE = "90-compare-runs/before--after/02-json-decode"
+
+
+def compare(data, *arguments):
+    """``./wrkbook compare`` with the environment of this process."""
+    env = {**os.environ, "WRKBOOK_DATA": str(data)}
+    command = [sys.executable, "-m", "runners", "compare", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)
+
+
+def made(data, run_id, rates, build, chance, **about):
+    """A run in which the server called slow has the given build."""
+    record = {"versions": {"builds": {"fast": "f1", "slow": build}}, **about}
+    return run_of(data / "raw", rates, run_id=run_id, chance=chance, drift=0.01, record=record)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    made(folder, "before", RATES, "s1", 1)
+    made(folder, "after", FASTER, "s2", 2)
+    made(folder, "elsewhere", RATES, "s1", 3, machine={"cpu": "another CPU"})
+    run_of(folder / "raw", RATES, experiment="03-json-roundtrip", run_id="roundtrip", blocks=2)
+    damaged = made(folder, "damaged", RATES, "s1", 4)
+    path = sorted(damaged.folder.glob("block-001/*.gz"))[0]
+    path.write_bytes(path.read_bytes()[:100])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def compared(data):
+    return compare(data, "before", "after")
+
+
+def test_the_command_ends_well_with_a_table_conclusions_and_the_place_of_the_report(data, compared):
+    assert compared.returncode == 0, compared.stderr[-3000:]
+    (line,) = [line for line in compared.stdout.splitlines() if line.startswith("decode-10") and "slow+c" in line]
+    assert "1.2" in line
+    assert line.endswith("faster")
+    assert "• " in compared.stdout
+    assert f"{data}/processed/{PLACE}/report.html" in compared.stdout
+
+
+def test_the_summary_holds_ratios_verdicts_and_what_changed(data, compared):
+    summary = json.loads((data / "processed" / PLACE / "summary.json").read_text())
+    verdicts = {(cell["system"], cell["workload"]): cell["verdict"] for cell in summary["cells"]}
+    assert verdicts["slow+c", "decode-10"] == verdicts["slow", "discard-10"] == "faster"
+    assert verdicts["fast+a", "decode-10"] == "equivalent"
+    ratio = next(cell["ratio"] for cell in summary["cells"] if cell["system"] == "slow+c")
+    assert ratio["low"] <= 1.2 <= ratio["high"]
+    assert [each["field"] for each in summary["differences"]] == ["versions.builds.slow"]
+    assert summary["common_factor"]["unchanged"] is True
+
+
+def test_the_report_is_whole_and_hides_no_error(data, compared):
+    html = (data / "processed" / PLACE / "report.html").read_text()
+    for heading in (
+        "Abstract",
+        "Parameters",
+        "What changed",
+        "Results",
+        "Conclusions",
+        "Threats to validity",
+        "Provenance",
+    ):
+        assert f">{heading}" in html
+    assert "<li>Not compared yet" not in html  # the abstract was filled in
+    executed = (data / "processed" / PLACE / "notebook.ipynb").read_text()
+    assert '"output_type": "error"' not in executed
+    assert '"output_type": "display_data"' in executed
+    assert html.count("<img ") >= 1
+    assert "versions.builds.slow" in html
+
+
+def test_the_index_lists_the_comparison_with_links_that_lead_somewhere(data, compared):
+    index = (data / "processed/index.html").read_text()
+    assert "before → after" in index
+    assert f'href="{PLACE}/report.html"' in index
+    assert (data / "processed" / PLACE / "notebook.ipynb").exists()
+
+
+def test_a_run_and_itself_are_equivalent_and_json_is_all_that_is_printed(data):
+    outcome = compare(data, "before", "before", "--json")
+    assert outcome.returncode == 0, outcome.stderr[-3000:]
+    (found,) = json.loads(outcome.stdout)
+    assert {cell["verdict"] for cell in found["cells"]} == {"equivalent"}
+    assert found["html"].endswith("before--before/02-json-decode/report.html")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["before", "elsewhere"], "machine.cpu (a CPU in A, another CPU in B)"),
+        (["before", "aftr"], "did you mean 'after'?"),
+        (["before", "roundtrip"], "runs of different experiments are never compared"),
+        (["before", "roundtrip", "--anyway"], "runs of different experiments are never compared"),
+        (["before", "after", "--experiment", "01"], "there is no run 'before' of 01-ping"),
+        (["before", "damaged"], "fast+a--decode-10.json.gz is damaged"),
+    ],
+)
+def test_bad_input_is_named_with_a_remedy_and_leaves_no_report(data, arguments, told):
+    before = sorted(data.glob("processed/**/*.html"))
+    outcome = compare(data, *arguments)
+    assert outcome.returncode == 1
+    assert told in outcome.stderr
+    assert "→" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert sorted(data.glob("processed/**/*.html")) == before
