@@ -7,6 +7,7 @@ one gzipped JSON record for each trial. Records appear whole or not at all, and 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -24,6 +25,7 @@ from runners.folders import RAW
 from runners.records import RUN_SCHEMA, TRIAL_SCHEMA
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_SEAL = "sha256"
 _UNSAFE = re.compile(r"[^A-Za-z0-9+_-]+")
 
 
@@ -111,8 +113,9 @@ class Run:
         try:
             for trial in trials:
                 name = _UNSAFE.sub("-", f"{trial['system']}--{trial['workload']}")
-                text = json.dumps({"schema": TRIAL_SCHEMA, **trial}, separators=(",", ":"))
-                write_once(partial / f"{name}.json.gz", gzip.compress(text.encode(), mtime=0))
+                record = {"schema": TRIAL_SCHEMA, **trial}
+                sealed = {**record, _SEAL: _digest(record)}
+                write_once(partial / f"{name}.json.gz", gzip.compress(_plain(sealed), mtime=0))
             return partial.rename(folder)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -138,6 +141,11 @@ class Run:
                 raise WrkbookError(
                     f"the record {path} has the schema {record.get('schema')!r}, this version reads {TRIAL_SCHEMA!r}"
                 )
+            if record.pop(_SEAL, None) != _digest(record):
+                raise WrkbookError(
+                    f"the record {path} is not what was measured: it was edited",
+                    "delete its block's folder: --run-id measures another one in its place",
+                )
             yield record
 
 
@@ -162,6 +170,15 @@ def find_runs(run_id: str, experiments: Sequence[str], base: Path = RAW) -> list
             f"there is no run {run_id!r}{where}", did_you_mean(run_id, sorted({run.run_id for run in known}))
         )
     return found
+
+
+def _plain(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+def _digest(record: dict[str, Any]) -> str:
+    """SHA-256 of a record; reading what was written gives the same numbers, and so the same text, again."""
+    return hashlib.sha256(_plain(record)).hexdigest()
 
 
 def write_once(path: Path, content: bytes) -> None:

@@ -71,7 +71,7 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
         "comparisons": [_comparison(row) for _, row in results.comparisons.iterrows()],
         "shares": results.shares.to_dict("records"),
         "noise_floor": results.noise_floor_ratio,
-        "checks": checks[["block", "system", "workload", "name", "ok", "void", "detail"]].to_dict("records"),
+        "checks": checks[["block", "system", "workload", "name", "ok", "void", "detail", "advice"]].to_dict("records"),
         "headline": headline,
         "conclusions": list(conclusions),
     }

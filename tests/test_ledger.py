@@ -68,6 +68,16 @@ def test_a_damaged_record_is_named(run, damage):
         list(run.trials())
 
 
+@pytest.mark.parametrize("edit", [{"block": 2}, {"more": 1}, {"sha256": "0" * 64}])
+def test_an_edited_record_is_named_and_not_used(run, edit):
+    folder = run.write_block(1, [TRIAL])
+    (path,) = folder.iterdir()
+    record = json.loads(gzip.decompress(path.read_bytes()))
+    path.write_bytes(gzip.compress(json.dumps(record | edit).encode()))
+    with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*edited"):
+        list(run.trials())
+
+
 def test_a_record_of_another_schema_is_named(run):
     folder = run.write_block(1, [TRIAL])
     (path,) = folder.iterdir()

@@ -9,7 +9,7 @@ import pytest
 from runners.folders import PROJECT
 from tests.e2e.browser import browser
 
-EXPERIMENTS = ("01-ping", "02-json-decode", "03-json-roundtrip")
+EXPERIMENTS = ("00-machine", "01-ping", "02-json-decode", "03-json-roundtrip")
 
 
 def wrkbook(*arguments, data=None, timeout=600):
@@ -20,9 +20,9 @@ def wrkbook(*arguments, data=None, timeout=600):
 
 @pytest.fixture(scope="session")
 def quick_run(tmp_path_factory):
-    """The three notebooks, executed in the quick profile by the command line."""
+    """The notebooks, executed in the quick profile by the command line."""
     data = tmp_path_factory.mktemp("data")
-    outcome = wrkbook("run", "--profile", "quick", "--run-id", "e2e", data=data)
+    outcome = wrkbook("run", *EXPERIMENTS, "--profile", "quick", "--run-id", "e2e", data=data, timeout=1200)
     return data, outcome
 
 

@@ -39,7 +39,8 @@ def test_the_summary_holds_all_systems_and_workloads_with_intervals(quick_run, e
         assert cell["errors_count"] == 0
     assert summary["conclusions"]
     assert summary["noise_floor"]
-    assert not [check for check in summary["checks"] if check["void"] and not check["ok"]]
+    void = {check["name"] for check in summary["checks"] if check["void"] and not check["ok"]}
+    assert void <= {"other load", "steal"}  # of the machine that runs the tests, not of wrkbook
 
 
 def test_every_recovered_histogram_has_as_many_samples_as_requests_were_completed(quick_run):
@@ -50,7 +51,7 @@ def test_every_recovered_histogram_has_as_many_samples_as_requests_were_complete
         folder = data / "processed" / experiment / "e2e"
         trials, latency = pd.read_parquet(folder / "trials.parquet"), pd.read_parquet(folder / "latency.parquet")
         keys = ["block", "system", "workload"]
-        requests = trials[~trials["warmup"]].groupby(keys)["requests_count"].sum()
+        requests = trials[~trials["warmup"] & ~trials["void"]].groupby(keys)["requests_count"].sum()
         assert (latency.groupby(keys)["count"].sum() == requests).all()
 
 
@@ -231,3 +232,15 @@ def test_serve_prints_its_url_and_paths_and_ends_cleanly(tmp_path):
     output = process.stdout.read()
     assert process.wait(10) == 0
     assert "/dbopjson/{db}/{table}" in output
+
+
+def test_the_notebook_about_the_machine_says_what_the_machine_is_good_for(quick_run, page_of):
+    data, _ = quick_run
+    summary = json.loads((data / "processed/00-machine/e2e/summary.json").read_text())
+    said = "\n".join(summary["conclusions"])
+    assert "Idle, the machine ran CPU" in said
+    assert "The load generator's ceiling here is" in said
+    assert "Known delays of 5.00 ms, 20.0 ms and 100 ms come out" in said
+    text = page_of("00-machine/e2e/report.html").inner_text("body")
+    for wanted in ("Preflight", "other load", "Known delays", "Little's law"):
+        assert wanted in text
