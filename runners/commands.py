@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 from tqdm import tqdm
 
 from runners import __version__
+from runners.arguments import joined_parameters, parameter_values
 from runners.environment import write_lock
 from runners.errors import WrkbookError
 from runners.execute import experiments, find_experiment
@@ -23,7 +23,7 @@ from runners.ledger import runs
 from runners.machine.pinning import plan_pinning
 from runners.machine.topology import read_cores
 from runners.measure.verify import build_all, full_image, verify_server
-from runners.parameters import PROFILES, Parameters
+from runners.parameters import PROFILES
 from runners.systems.build import Artifact, artifact
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.process import ServerProcess
@@ -44,7 +44,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs."
 def main() -> None:
     """Run the command line; exit status 0 only on success, 130 (typer's own) after an interrupt."""
     try:
-        sys.exit(app(args=_joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True))
+        sys.exit(app(args=joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True))
     except WrkbookError as error:
         print(f"wrkbook: {error}", file=sys.stderr)
         sys.exit(1)
@@ -75,7 +75,7 @@ def run(
     from runners import running  # its imports take seconds
 
     chosen = experiments() if every else [find_experiment(name) for name in notebooks or ("01", "02", "03")]
-    values = {"profile": profile} | _parameter_values(parameter or [])
+    values = {"profile": profile} | parameter_values(parameter or [])
     if run_id:
         values["run_id"] = run_id
     reports = running.run(chosen, values, budget)
@@ -238,38 +238,3 @@ def _built(names: list[str] | None) -> list[Artifact]:
     catalogue = Catalogue()
     chosen: list[Server] = [catalogue.server(Path(name).name) for name in names or catalogue.servers]
     return list(build_all(catalogue, chosen).values())
-
-
-def _joined_parameters(words: list[str]) -> list[str]:
-    """``-p NAME VALUE`` as the one word ``NAME=VALUE`` that typer can repeat."""
-    joined, rest = [], iter(words)
-    for word in rest:
-        joined.append(word)
-        if word in ("-p", "--parameter"):
-            name = next(rest, None)
-            if name is not None:
-                value = None if "=" in name else next(rest, None)
-                joined.append(name if value is None else f"{name}={value}")
-    return joined
-
-
-def _parameter_values(pairs: list[str]) -> dict[str, Any]:
-    """Typed values from ``NAME=VALUE``: YAML for all but texts; a list may also be given as ``a,b``."""
-    values: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise WrkbookError(f"parameter {name} has no value", "write it as: -p NAME VALUE")
-        annotation = Parameters.model_fields[name].annotation if name in Parameters.model_fields else None
-        if annotation is str:
-            values[name] = text
-        elif annotation in (list[str], list[int]) and not text.startswith("["):
-            values[name] = [
-                part.strip() if annotation == list[str] else yaml.safe_load(part) for part in text.split(",")
-            ]
-        else:
-            try:
-                values[name] = yaml.safe_load(text)
-            except yaml.YAMLError as error:
-                raise WrkbookError(f"parameter {name}: {text!r} cannot be read") from error
-    return values

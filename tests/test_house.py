@@ -22,7 +22,7 @@ FLOORS = [
     {"analyse"},
     {"measure"},
     {"present"},
-    {"processed", "execute", "reports"},
+    {"processed", "execute", "reports", "arguments"},
     {"experiment", "comparison", "running", "quality", "doctor", "machine_record"},
     {"commands", "__main__"},
 ]

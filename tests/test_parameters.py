@@ -2,7 +2,7 @@
 
 import pytest
 
-from runners.commands import _joined_parameters, _parameter_values
+from runners.arguments import joined_parameters, parameter_values
 from runners.errors import WrkbookError
 from runners.parameters import check_parameters, from_notebook
 
@@ -74,7 +74,7 @@ def test_other_names_of_a_notebook_are_no_parameters():
 
 def test_the_command_line_takes_a_parameter_as_two_words_or_one():
     words = ["run", "-p", "connections", "40", "-p", "seed=2", "--parameter", "systems", "gin,drogon"]
-    assert _joined_parameters(words) == [
+    assert joined_parameters(words) == [
         "run",
         "-p",
         "connections=40",
@@ -86,7 +86,7 @@ def test_the_command_line_takes_a_parameter_as_two_words_or_one():
 
 
 def test_values_from_the_command_line_get_their_types():
-    values = _parameter_values(
+    values = parameter_values(
         [
             "connections=40",
             "server_cpus=0",
@@ -106,4 +106,4 @@ def test_values_from_the_command_line_get_their_types():
 
 def test_a_parameter_without_a_value_is_an_error():
     with pytest.raises(WrkbookError, match="seed has no value"):
-        _parameter_values(_joined_parameters(["-p", "seed"])[1:])
+        parameter_values(joined_parameters(["-p", "seed"])[1:])
