@@ -176,8 +176,10 @@ def _truth(results: Results) -> str:
 def _delayed(results: Results) -> pd.DataFrame:
     rows = without_placebo(measured(results.cells)).copy()
     nominal = rows["workload"].str.extract(r"^ping-delay-(\d+)ms$")[0].astype(float) / 1000
-    connections = results.trials.groupby(["system", "workload"])["connections_count"].median()
     rows = rows.assign(nominal_s=nominal)[nominal.notna()]
+    if rows.empty:
+        return rows
+    connections = results.trials.groupby(["system", "workload"])["connections_count"].median()
     keys = list(zip(rows["system"], rows["workload"], strict=True))
     return rows.assign(connections=[float(connections[key]) for key in keys])
 

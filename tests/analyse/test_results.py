@@ -98,6 +98,7 @@ def test_a_client_bound_system_is_not_ranked(tmp_path):
         ({"server_listened": False}, "answering process"),
         ({"status_errors": 1000}, "errors"),
         ({"answer_bytes": 149}, "answer size"),
+        ({"steal": 0.2, "server_busy": 0.8}, "steal"),
         ({"strays": [{"thread": "x", "cpu": 1, "allowed": "0-1"}]}, "pinning"),
     ],
 )

@@ -57,3 +57,18 @@ def test_systems_that_cannot_take_part_are_refused(systems, told):
     with pytest.raises(WrkbookError) as caught:
         design(Catalogue(), ["decode"], systems=systems)
     assert told in str(caught.value)
+
+
+def test_reference_servers_take_part_only_where_they_are_named():
+    catalogue = Catalogue()
+    references = {name for name, server in catalogue.servers.items() if server.role == "reference"}
+    assert references
+    unasked = design(catalogue, ["ping"])
+    assert not references & {system.server for system in unasked.systems}
+    named = design(catalogue, ["ping"], systems=["haproxy-return", "gin"])
+    assert [system.name for system in named.systems] == ["haproxy-return", "gin", "placebo"]
+
+
+def test_each_delay_is_a_workload_of_its_own():
+    found = design(Catalogue(), ["ping-delay"], systems=["gin"], delays_ms=[5, 20])
+    assert [workload.label for workload in found.compared] == ["ping-delay-5ms", "ping-delay-20ms"]
