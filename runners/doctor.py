@@ -62,9 +62,12 @@ class Examination:
         return "\n".join(lines)
 
 
-def examine(interval_s: float = 1.0) -> Examination:
-    """Look at this machine for `interval_s`, without changing anything on it."""
-    cores = read_cores()
+def examine(interval_s: float = 1.0, cores: Sequence[Core] = ()) -> Examination:
+    """Look at this machine for `interval_s`, without changing anything on it.
+
+    `cores` are those that wrkbook may use; none: those that this process may use now.
+    """
+    cores = list(cores) or read_cores()
     try:
         plan = plan_pinning(cores)
     except WrkbookError:

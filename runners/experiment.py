@@ -170,9 +170,16 @@ class Experiment:
         return found
 
     def publish(self, results: Results, first: Sequence[str] = ()) -> Narrative:
-        """Write the processed data with the run's conclusions, those of `first` before the general ones; return them."""
+        """Write the processed data with the run's conclusions, and return these.
+
+        `first` are the notebook's own, before the general ones; the first of them is the headline.
+        """
         conclusions = Narrative([*first, *narrative.conclusions(results)])
-        write_processed(results, [str(sentence) for sentence in conclusions], str(narrative.headline(results)))
+        write_processed(
+            results,
+            [str(sentence) for sentence in conclusions],
+            first[0] if first else str(narrative.headline(results)),
+        )
         return conclusions
 
     def _nonconforming(self, artifacts: dict[str, Artifact]) -> dict[str, str]:
