@@ -9,6 +9,7 @@ from typing import Any
 
 from runners import histograms
 from runners.analyse.usage import window_usage
+from runners.machine.topology import parse_cpu_list
 from runners.records import Bottleneck, Check, LoadResult
 
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
@@ -90,13 +91,18 @@ def errors(record: dict[str, Any], windows: Windows) -> Check:
 
 
 def little(record: dict[str, Any], windows: Windows) -> Check:
-    """Little's law: connections = throughput × mean service time, within 5 %, when all are always busy."""
-    ratios = []
+    """Little's law: connections = throughput × mean service time, within 5 %, when all are always busy.
+
+    What was under way when the window ended is not counted as completed: up to one service time for each connection.
+    """
+    ratios, excesses = [], []
     for _, result in windows:
         mean_s = histograms.mean(result.service_time.values_us, result.service_time.counts) * 1e-6
         ratios.append(result.throughput_rps * mean_s / result.connections_count)
+        under_way = mean_s / result.duration_s if ratios[-1] < 1 else 0.0
+        excesses.append(abs(ratios[-1] - 1) - under_way)
     worst = max(ratios, key=lambda ratio: abs(ratio - 1), default=math.nan)
-    ok = abs(worst - 1) <= _LITTLE_TOLERANCE
+    ok = max(excesses, default=math.nan) <= _LITTLE_TOLERANCE
     advice = (
         ""
         if ok
@@ -154,8 +160,12 @@ def other_load(record: dict[str, Any], windows: Windows) -> Check:
 
 
 def warm_up(record: dict[str, Any], windows: Windows) -> Check:
-    """The first window was within 10 % of the rest."""
-    rates = [result.throughput_rps for _, result in windows]
+    """The first window was within 10 % of the rest, the speed of the CPU taken into account where it is known."""
+    speeds = [_speed(record, raw) for raw, _ in windows]
+    known = all(speed > 0 for speed in speeds)
+    rates = [
+        result.throughput_rps / (speed if known else 1.0) for (_, result), speed in zip(windows, speeds, strict=True)
+    ]
     if len(rates) < 2:
         return Check("warm-up", True, "one window: nothing to compare it with")
     change = rates[0] / fmean(rates[1:]) - 1
@@ -174,6 +184,12 @@ def generator_warnings(record: dict[str, Any], windows: Windows) -> Check:
     return Check(
         "load generator", not found, "; ".join(dict.fromkeys(found)) or "its report is complete and agrees with itself"
     )
+
+
+def _speed(record: dict[str, Any], raw: dict[str, Any]) -> float:
+    """What the probes saw of the server's CPUs in a window: speed × presence in arbitrary units; 0 where one is missing."""
+    seen = [raw.get("speed", {}).get(str(cpu)) for cpu in parse_cpu_list(record["cpus"]["server"])]
+    return fmean(probe["mean_hz"] * probe["wakes_hz"] if probe else 0.0 for probe in seen) if all(seen) else 0.0
 
 
 def bottleneck(server_busy: float, generator_busy: float) -> Bottleneck:

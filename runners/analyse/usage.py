@@ -13,7 +13,8 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
     """A row per role for one window; none for a warm-up, which is not sampled.
 
     Fractions are of the time between the first and the last sample, over the role's CPUs. ``cpu_s`` of the server is
-    over the whole window and precise; its split in user and system time has the kernel's tick of 10 ms.
+    over the whole window and precise; its split in user and system time has the kernel's tick of 10 ms. What wrkbook itself
+    used to look and to probe is not in ``other_fraction``.
     """
     samples = raw["samples"]
     if len(samples) < 2:
@@ -26,12 +27,13 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
         cpus = parse_cpu_list(record["cpus"][role])
         busy, steal = _fractions(first["cpus"], last["cpus"], cpus)
         own_s = end["cpu_s"] - start["cpu_s"]
+        ours_s = sum(last["ours"][cpu] - first["ours"][cpu] for cpu in map(str, cpus))
         ticks = end["user_s"] - start["user_s"], end["system_s"] - start["system_s"]
         row = {
             "role": role,
             "busy_fraction": busy,
             "steal_fraction": steal,
-            "other_fraction": max(0.0, busy - steal - own_s / (elapsed_s * len(cpus))),
+            "other_fraction": max(0.0, busy - steal - (own_s + ours_s) / (elapsed_s * len(cpus))),
             "cpu_s": raw["server_cpu_s"] if role == "server" else own_s,
             "user_fraction": ticks[0] / sum(ticks) if sum(ticks) else float("nan"),
             "rss_peak_bytes": max(sample[role]["rss_peak_bytes"] for sample in samples),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +78,23 @@ def snapshot(
     server_cpus: Collection[int],
     generator_pids: Iterable[int],
     generator_cpus: Collection[int],
+    probe_pids: Mapping[int, int],
 ) -> dict[str, Any]:
-    """Both roles and all CPUs at this moment (``at_s``: the monotonic clock)."""
+    """Both roles and all CPUs at this moment (``at_s``: the monotonic clock).
+
+    ``ours`` is the CPU time that wrkbook itself has used on each of the roles' CPUs: its probes, and this
+    process on its share of the CPUs where it may run.
+    """
+    own = os.sched_getaffinity(0)
+    ours = {
+        str(cpu): total_cpu_s([probe_pids[cpu]] if cpu in probe_pids else [])
+        + (time.process_time() / len(own) if cpu in own else 0.0)
+        for cpu in {*server_cpus, *generator_cpus}
+    }
     return {
         "at_s": time.monotonic(),
         "cpus": cpu_times(),
+        "ours": ours,
         "server": role_sample(server_pids, server_cpus),
         "generator": role_sample(generator_pids, generator_cpus),
     }

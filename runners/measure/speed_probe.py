@@ -38,12 +38,14 @@ _END_TIMEOUT_S = 2.0
 class SpeedProbes:
     """A probe on each of some CPUs, for as long as the context lasts.
 
-    Where a probe cannot be started there is none: :meth:`between` then knows nothing of its CPU.
+    Where a probe cannot be started there is none: :meth:`between` then knows nothing of its CPU. ``pids`` are their
+    process ids by CPU.
     """
 
     def __init__(self, cpus: Iterable[int]) -> None:
         self._cpus = sorted(set(cpus))
         self._rings: dict[int, mmap.mmap] = {}
+        self.pids: dict[int, int] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> SpeedProbes:
@@ -59,6 +61,7 @@ class SpeedProbes:
                 start_new_session=True,
             )
             self._stack.callback(_end, process)
+            self.pids[cpu] = process.pid
         return self
 
     def __exit__(

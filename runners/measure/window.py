@@ -84,7 +84,9 @@ class LoadSource:
                 for look in looks:
                     _wait(process, started + look * load.duration_s)
                     if process.poll() is None:
-                        samples.append(snapshot(pids, cpus, descendants(process.pid), self.plan.generator))
+                        samples.append(
+                            snapshot(pids, cpus, descendants(process.pid), self.plan.generator, self.probes.pids)
+                        )
                 if not float(load.duration_s).is_integer():
                     _wait(process, started + load.duration_s)
                     _interrupt(process)

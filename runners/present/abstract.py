@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from IPython.display import display
 
 from runners.present import narrative
@@ -20,9 +22,11 @@ class Abstract:
     def __init__(self, waiting: str = "Not measured yet: run all cells.") -> None:
         self._shown = display(Narrative([waiting]), display_id=True)  # type: ignore[no-untyped-call]
 
-    def fill(self, results: Results) -> None:
-        """Put the run's most important sentences in the place of the first line."""
-        self.say(narrative.abstract(results))
+    def fill(self, results: Results, own: Sequence[str] = ()) -> None:
+        """Put the run's most important sentences in the place of the first line: the notebook's `own`, or the general ones."""
+        smoke = [narrative.SMOKE] if results.profile == "quick" else []
+        found = Narrative([*smoke, *own, narrative.precision(results)]) if own else narrative.abstract(results)
+        self.say(found)
 
     def say(self, sentences: Narrative) -> None:
         """Put these sentences in the place of the first line."""

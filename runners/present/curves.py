@@ -99,8 +99,8 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         ["the server's CPUs", *(workload_title(cells, workload) for workload in workloads)],
         [_PANEL_ROWS - 1] * (1 + len(workloads)),
         title="Stability: speed of the CPU, and throughput of every window relative to the system's median",
-        caption="CPU: share of its undisturbed speed, as a probe beside the server saw. Below: adjusted throughputs; lines: "
-        "mean of a block; ringed: beyond Tukey's fences, kept; shaded: ±2 %. Warm-up is left out.",
+        caption="CPU: share of its undisturbed speed. Others: adjusted throughputs; lines: mean of a block; ringed: beyond "
+        "Tukey's fences, kept; shaded: ±2 %.",
         description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
         f"{len(outliers)} are outliers.",
         handles=_handles(systems, look, ""),

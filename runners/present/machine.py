@@ -121,16 +121,20 @@ def delays(results: Results) -> Fragment:
                 Cell(amount(row["p50_s"] - nominal, TIMES)),
                 Cell(f"{row['p50_s'] / nominal - 1:+.1%}"),
                 Cell(amount(row["p99_s"], TIMES)),
-                Cell(f"{row['throughput_rps'] * row['mean_s'] / row['connections']:.1%}"),
+                Cell(
+                    f"{row['throughput_rps'] * row['mean_s'] / row['connections'] / (1 - nominal / row['window_s']):.1%}"
+                ),
             ]
         )
     heads = [("system", ""), ("delay", ""), ("median", "95 % interval"), ("off by", ""), ("", "of the delay")]
-    return table("Known delays", [*heads, ("p99", ""), ("Little's law", "rate × mean")], [Group("", rows)])
+    return table(
+        "Known delays", [*heads, ("p99", ""), ("Little's law", "rate × mean, after the first delay")], [Group("", rows)]
+    )
 
 
 def sentences(results: Results, idle: pd.DataFrame, ceiling_of: str) -> list[str]:
     """What the machine is good for: its quiet, the load generator's ceiling, and how true its clock is."""
-    found = [_quiet(idle), _ceiling(results, ceiling_of), _truth(results)]
+    found = [_ceiling(results, ceiling_of), _truth(results), _quiet(idle)]
     return [text for text in found if text]
 
 
@@ -179,9 +183,12 @@ def _delayed(results: Results) -> pd.DataFrame:
     rows = rows.assign(nominal_s=nominal)[nominal.notna()]
     if rows.empty:
         return rows
-    connections = results.trials.groupby(["system", "workload"])["connections_count"].median()
+    trials = results.trials[~results.trials["warmup"].astype(bool)].groupby(["system", "workload"])
+    connections, window_s = trials["connections_count"].median(), trials["duration_s"].median()
     keys = list(zip(rows["system"], rows["workload"], strict=True))
-    return rows.assign(connections=[float(connections[key]) for key in keys])
+    return rows.assign(
+        connections=[float(connections[key]) for key in keys], window_s=[float(window_s[key]) for key in keys]
+    )
 
 
 def _speeds(samples: pd.DataFrame) -> dict[int, pd.Series]:

@@ -41,7 +41,13 @@ def sample(at_s: float, server_busy: float = 1.0, generator_busy: float = 0.6, s
         return numbers | {"context_switches_count": int(1000 * at_s), "strays": list(strays)}
 
     cpus = {"0": cpu(server_busy), "1": cpu(generator_busy)}
-    return {"at_s": at_s, "cpus": cpus, "server": role(server_busy), "generator": role(generator_busy)}
+    return {
+        "at_s": at_s,
+        "cpus": cpus,
+        "ours": {"0": 0.0, "1": 0.0},
+        "server": role(server_busy),
+        "generator": role(generator_busy),
+    }
 
 
 def window(throughput_rps: float, kind: str = "window", **about) -> dict:

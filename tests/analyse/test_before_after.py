@@ -193,7 +193,7 @@ def test_two_runs_that_are_not_alike_are_compared_only_when_told_to(tmp_path):
 def at_speed(tables, speed, rng):
     """The tables as a probe would have them that saw the CPUs at about `speed` of their rate, to which throughput is proportional."""
     seen = speed * np.exp(rng.normal(0, 0.03, len(tables.trials)))
-    trials = tables.trials.assign(probe_mean_hz=1e9 * seen, probe_p90_hz=1e9)
+    trials = tables.trials.assign(probe_mean_hz=1e9 * seen, probe_p90_hz=1e9, probe_wakes_hz=470.0)
     return replace(tables, trials=trials.assign(throughput_rps=trials["throughput_rps"] * seen))
 
 

@@ -44,7 +44,13 @@ def delayed():
         cells[column] = value
     run.cells = cells
     run.trials = pd.DataFrame(
-        {"system": cells["system"], "workload": cells["workload"], "connections_count": 80, "speed_ratio": 1.0}
+        {
+            "system": cells["system"],
+            "workload": cells["workload"],
+            "connections_count": 80,
+            "warmup": False,
+            "duration_s": 1.0,
+        }
     )
     return run
 
@@ -72,7 +78,7 @@ def test_the_idle_speed_is_shown_as_a_share_of_the_best(idle):
 
 
 def test_the_quiet_of_the_machine_is_said_for_each_cpu(idle, delayed):
-    [quiet, _] = machine.sentences(delayed, idle, "nobody")
+    [_, quiet] = machine.sentences(delayed, idle, "nobody")
     assert "CPU 0 at 100 % of its best speed, below 90% for 0.00 % of the time" in quiet
     assert "CPU 1 at 87.5 % of its best speed, below 90% for 25.0 % of the time" in quiet
 
@@ -83,7 +89,7 @@ def test_a_known_delay_is_compared_with_what_came_out(delayed, idle):
     assert "off by 500 µs to 500 µs" in text
     html = machine.delays(delayed)._repr_html_()
     assert "+2.5%" in html
-    assert "100.0%" in html
+    assert "102.0%" in html  # 80 connections, and 20 ms of the second are without answers
 
 
 @pytest.mark.parametrize(
