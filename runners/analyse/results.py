@@ -129,7 +129,7 @@ class Results:
 
     @cached_property
     def noise_floor_ratio(self) -> dict[str, float]:
-        """Workload → how far from 1 the A/A control's ratio is or could be: 1.013 is 1.3 %."""
+        """Workload → how far from 1 the A/A control's ratio is: 1.013 is 1.3 %."""
         original = self.record["placebo_of"]
         found = {}
         for workload in self.record["compared"]:

@@ -36,17 +36,18 @@ def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def noise_floor(placebo_ratios: Iterable[Interval]) -> float:
-    """How far from 1 the ratio of a system to itself is, or could be: 0.03 is 3 % up, or as many times down.
+    """How far from 1 the ratio of a system to itself came out: 0.03 is 3 % up, or as many times down.
 
-    Of each A/A ratio it is the end of the interval that is farther from 1 on the logarithmic scale: the truth is 1, so
-    whatever that end shows is what this set-up makes of nothing. Of several ratios it is the largest.
+    The truth is 1, so whatever the A/A ratio shows is what this set-up makes of nothing. It is the ratio itself, not the
+    farther end of its interval: how far chance could carry a ratio is in the interval of each comparison already, and
+    counted twice it would hide differences that are there. Of several ratios it is the one farthest from 1.
 
     Noise differs between workloads. Give the A/A ratio of one workload for the verdicts of that workload: a noisy one
     then does not hide what a quiet one shows. Give those of all for the one number that describes a run. Without a
     usable A/A ratio (no control, or one block) the floor is unknown: NaN.
     """
-    ends = [max(abs(math.log(ratio.low)), abs(math.log(ratio.high))) for ratio in placebo_ratios if _has_width(ratio)]
-    return math.expm1(max(ends)) if ends else math.nan
+    found = [abs(math.log(ratio.value)) for ratio in placebo_ratios if _has_width(ratio)]
+    return math.expm1(max(found)) if found else math.nan
 
 
 def band(floor: float) -> float:
