@@ -109,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         if kind == "rand_delay" and "random is fixed" not in self.wrong:
             delay_s *= random.random()
         if "delay is short" in self.wrong:
-            delay_s /= 2
+            delay_s /= 20
         if "delay blocks" in self.wrong:
             with self.standing_still:
                 time.sleep(delay_s)
