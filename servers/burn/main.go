@@ -2,12 +2,16 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -34,7 +38,16 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.Serve(listener, mux))
+	server := &http.Server{Handler: mux}
+	ending := make(chan os.Signal, 1)
+	signal.Notify(ending, syscall.SIGTERM, os.Interrupt)
+	go func() {
+		<-ending
+		_ = server.Close()
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		log.Fatal(err)
+	}
 }
 
 func hello(w http.ResponseWriter) {
