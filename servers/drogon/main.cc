@@ -11,10 +11,13 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
+#include "blog.h"
+#include "database.h"
 #include "routes.h"
 
 namespace {
@@ -29,12 +32,14 @@ constexpr size_t kIdleSeconds = 120;
 struct Arguments {
   uint16_t port = 0;
   uint16_t threads = 0;
+  uint16_t backend_port = 0;  // of PostgreSQL; none: there is no database
+  uint16_t pool = 10;         // connections to it, in all
 };
 
 std::optional<uint16_t> parse_number(std::string_view text) {
   uint16_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
@@ -48,6 +53,10 @@ std::optional<Arguments> parse(int argc, char** argv) {
       arguments.port = *number;
     } else if (option == "--threads") {
       arguments.threads = *number;
+    } else if (option == "--backend-port") {
+      arguments.backend_port = *number;
+    } else if (option == "--pool") {
+      arguments.pool = *number;
     } else {
       return std::nullopt;
     }
@@ -89,7 +98,8 @@ void disable_delay(int socket) {
 int main(int argc, char** argv) {
   const auto arguments = parse(argc, argv);
   if (!arguments) {
-    std::fprintf(stderr, "usage: %s --port PORT --threads THREADS\n", argv[0]);
+    std::fprintf(stderr, "usage: %s --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS]\n",
+                 argv[0]);
     return 2;
   }
   if (const int error = try_port(arguments->port)) {
@@ -101,6 +111,13 @@ int main(int argc, char** argv) {
   // Only what goes wrong is logged.
   trantor::Logger::setOutputFunction([](const char* text, uint64_t size) { std::fwrite(text, 1, size, stderr); },
                                      [] { std::fflush(stderr); });
+  try {
+    read_posts("/contract/posts.json");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+    return 1;
+  }
+  if (arguments->backend_port) register_database(arguments->backend_port, arguments->pool, arguments->threads);
   register_routes();
   drogon::app()
       .setLogLevel(trantor::Logger::kError)
@@ -112,6 +129,7 @@ int main(int argc, char** argv) {
       .setUploadPath((std::filesystem::temp_directory_path() / "drogon-uploads").string())  // but Drogon makes a folder
       .setIdleConnectionTimeout(kIdleSeconds)
       .enableServerHeader(false)
+      .setUnicodeEscapingInJson(false)
       .enableGzip(false)
       .enableBrotli(false)
       .run();

@@ -7,12 +7,15 @@
 #include <random>
 
 #include "batch.h"
+#include "blog.h"
 #include "codec.h"
+#include "json.h"
+#include "reply.h"
+#include "sql.h"
 
 namespace {
 
 using namespace drogon;
-using Callback = std::function<void(const HttpResponsePtr&)>;
 
 constexpr size_t kMaxBodyBytes = size_t{4} << 20;
 constexpr size_t kMaxNameCharacters = 64;
@@ -28,30 +31,20 @@ constexpr std::array kEndpoints{
     Endpoint{"dbopglaze", &glaze_codec}, Endpoint{"dbopyyjson", &yyjson_codec},
 };
 
-HttpResponsePtr reply(HttpStatusCode status, std::string body, ContentType type = CT_APPLICATION_JSON) {
-  auto response = HttpResponse::newHttpResponse(status, type);
-  response->setBody(std::move(body));
-  return response;
-}
-
-// The texts are ASCII: ours, and the libraries'.
-HttpResponsePtr refuse(HttpStatusCode status, std::string_view text) {
-  std::string body = R"({"error":")";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') body += '\\';
-    body += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  body += R"("})";
-  return reply(status, std::move(body));
-}
-
-HttpResponsePtr refuse_method(const char* allowed) {
-  auto response = refuse(k405MethodNotAllowed, "method not allowed");
-  response->addHeader("Allow", allowed);
-  return response;
-}
-
 HttpResponsePtr pong() { return reply(k200OK, "Hello, World!", CT_TEXT_PLAIN); }
+
+HttpResponsePtr hello() { return reply(k200OK, "Hello, world!\n", CT_TEXT_PLAIN); }
+
+struct Page {
+  std::string_view name;
+  HttpResponsePtr (*make)();  // none: made later, by a handler
+};
+
+constexpr std::array kPages{
+    Page{"ping", pong},        Page{"text", hello},           Page{"", hello},
+    Page{"json", answer_json}, Page{"json10", answer_json10}, Page{"blog", answer_blog},
+    Page{"sql1", nullptr},     Page{"sql2", nullptr},
+};
 
 // The path between its slashes, still percent-encoded. No path of ours has more than four parts.
 struct Parts {
@@ -92,11 +85,12 @@ HttpResponsePtr answer_batch(std::string_view text, const Codec& codec, bool ech
 // one regular expression after another, and knows a wrong method only on paths without parameters.
 HttpResponsePtr answer(const HttpRequestPtr& request) {
   const Parts parts = split(request->getOriginalPath());
-  if (parts.at[0] == "ping") {
-    const bool is_delay = parts.count == 3 && (parts.at[1] == "delay" || parts.at[1] == "rand_delay");
-    if (parts.count != 1 && !is_delay) return refuse(k404NotFound, "unknown path");
+  const auto page = parts.count == 1 ? std::ranges::find(kPages, parts.at[0], &Page::name) : kPages.end();
+  const bool is_delay =
+      parts.count == 3 && parts.at[0] == "ping" && (parts.at[1] == "delay" || parts.at[1] == "rand_delay");
+  if (page != kPages.end() || is_delay) {
     if (request->method() != Get) return refuse_method("GET, HEAD");
-    return is_delay ? nullptr : pong();
+    return is_delay || !page->make ? nullptr : page->make();
   }
 
   const auto endpoint = std::ranges::find(kEndpoints, parts.at[0], &Endpoint::name);
@@ -134,6 +128,8 @@ void pong_later(const std::string& text, bool at_random, Callback&& callback) {
 
 void register_routes() {
   app().registerSyncAdvice(answer);
+  app().registerHandler("/sql1", &answer_sql1, {Get});
+  app().registerHandler("/sql2", &answer_sql2, {Get});
   app().registerHandler("/ping/delay/{ms}",
                         [](const HttpRequestPtr&, Callback&& callback, const std::string& ms) {
                           pong_later(ms, false, std::move(callback));

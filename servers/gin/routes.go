@@ -24,7 +24,7 @@ type codec interface {
 }
 
 // newHandler routes the contract's workloads. There is no middleware: nothing is logged, and net/http recovers panics.
-func newHandler() http.Handler {
+func newHandler(posts []*post, from *database) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	router := gin.New()
 	router.HandleMethodNotAllowed = true
@@ -37,8 +37,16 @@ func newHandler() http.Handler {
 	router.GET("/ping/delay/:ms", delay(func(most time.Duration) time.Duration { return most }))
 	router.GET("/ping/rand_delay/:ms", delay(func(most time.Duration) time.Duration { return rand.N(most + 1) }))
 
-	buffers := &sync.Pool{New: func() any { return new([]byte) }}
-	router.POST("/discard/:db/:table", discard(buffers))
+	router.GET("/", text)
+	router.GET("/text", text)
+	router.GET("/json", now)
+	router.GET("/json10", tenNumbers)
+	router.GET("/blog", blog(posts))
+	router.GET("/sql1", sql1(from))
+	router.GET("/sql2", sql2(from))
+
+	bodies := &sync.Pool{New: func() any { return new([]byte) }}
+	router.POST("/discard/:db/:table", discard(bodies))
 	for path, newCodec := range map[string]func() codec{
 		"/dbop": newEncodingJSON, "/dbopjson": newEncodingJSON, "/dbopsimd": newSimdjsonGo,
 	} {
@@ -92,10 +100,10 @@ func dbop(exchanges *sync.Pool, answer func(*exchange, Receipt) ([]byte, error))
 	}
 }
 
-func discard(buffers *sync.Pool) gin.HandlerFunc {
+func discard(bodies *sync.Pool) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		buffer := buffers.Get().(*[]byte)
-		defer buffers.Put(buffer)
+		buffer := bodies.Get().(*[]byte)
+		defer bodies.Put(buffer)
 		var status int
 		var err error
 		if *buffer, status, err = readBody(c, *buffer); err != nil {
@@ -164,6 +172,7 @@ func delay(pick func(most time.Duration) time.Duration) gin.HandlerFunc {
 var (
 	hello    = []byte("Hello, World!")
 	typeText = []string{"text/plain; charset=utf-8"}
+	typeHTML = []string{"text/html; charset=utf-8"}
 	typeJSON = []string{"application/json"}
 )
 

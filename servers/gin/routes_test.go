@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var server = httptest.NewServer(newHandler())
+var server = httptest.NewServer(newHandler(somePosts(50), &database{}))
 
 // ask sends a request, chunked on demand, and holds the headers of the answer against the contract.
 func ask(t *testing.T, method, path string, body []byte, chunked bool) (status int, answer string) {
@@ -35,10 +35,24 @@ func ask(t *testing.T, method, path string, body []byte, chunked bool) (status i
 	}
 	header := response.Header
 	if header.Get("Content-Length") != strconv.Itoa(len(content)) || header.Get("Date") == "" ||
-		header.Get("Content-Type") != "application/json" && !strings.HasPrefix(path, "/ping") {
+		header.Get("Content-Type") != contentType(path, response.StatusCode) {
 		t.Errorf("%s %s: %v", method, path, header)
 	}
 	return response.StatusCode, string(content)
+}
+
+// contentType is what an answer with this status must have.
+func contentType(path string, status int) string {
+	switch {
+	case status >= 400:
+		return "application/json"
+	case strings.HasPrefix(path, "/ping") || path == "/text" || path == "/":
+		return "text/plain; charset=utf-8"
+	case path == "/blog":
+		return "text/html; charset=utf-8"
+	default:
+		return "application/json"
+	}
 }
 
 func TestPingSaysHello(t *testing.T) {
@@ -56,8 +70,9 @@ func TestPingSaysHello(t *testing.T) {
 
 func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
 	for request, want := range map[string]int{
-		"GET /": 404, "GET /pings": 404, "GET /ping/": 404, "POST /dbop/db": 404, "POST /DISCARD/a/b": 404, "GET /dbop/a/b/c": 404,
+		"GET /texts": 404, "GET /text/": 404, "GET /pings": 404, "GET /ping/": 404, "POST /dbop/db": 404, "POST /DISCARD/a/b": 404, "GET /dbop/a/b/c": 404,
 		"POST /ping": 405, "DELETE /ping/delay/1": 405, "GET /dbop/a/b": 405, "PUT /dbopsimd/a/b/echo": 405, "GET /discard/a/b": 405,
+		"POST /": 405, "POST /text": 405, "DELETE /json": 405, "PUT /json10": 405, "POST /blog": 405, "POST /sql1": 405, "PATCH /sql2?count=1": 405,
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if status, answer := ask(t, method, path, nil, false); status != want || !strings.HasPrefix(answer, `{"error":`) && want == 404 {

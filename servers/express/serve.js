@@ -1,0 +1,56 @@
+/** A process that serves: an HTTP server on 127.0.0.1 that ends in order. */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { application } from './app.js';
+
+const POSTS = '/contract/posts.json';
+
+// As many connections may wait to be accepted as the kernel allows (net.core.somaxconn).
+const BACKLOG = 65_535;
+// What a request may still take after the server was told to end.
+const GRACE_MS = 500;
+
+/** Serve until a signal ends the process. */
+export function serve(port) {
+  const server = httpServer(application(JSON.parse(readFileSync(POSTS, 'utf8')).posts));
+  endOnSignal(server);
+  listen(server, port);
+}
+
+/** A server for this handler, not yet listening. */
+function httpServer(handler) {
+  return createServer(
+    {
+      // A connection may be silent between its requests for as long as it likes: node's 5 s would cut those of a slow
+      // load, or of many connections. Half a request is given up after the default minute.
+      keepAliveTimeout: 0,
+      headersTimeout: 60_000,
+    },
+    handler,
+  );
+}
+
+/** Listen; a port that is taken ends the process with status 1. */
+function listen(server, port) {
+  server.on('error', (error) => {
+    console.error(`server: ${error.message}`);
+    process.exit(1);
+  });
+  server.listen({ host: '127.0.0.1', port, backlog: BACKLOG });
+}
+
+/**
+ * End with status 0 on SIGTERM or SIGINT: idle connections are closed at once, those with a request under way when it is
+ * answered, and all that are left half a second later.
+ */
+function endOnSignal(server) {
+  const end = () => {
+    server.close(() => process.exit(0));
+    setTimeout(() => {
+      server.closeAllConnections();
+      process.exit(0);
+    }, GRACE_MS);
+  };
+  process.once('SIGTERM', end);
+  process.once('SIGINT', end);
+}

@@ -1,0 +1,62 @@
+// Command server answers the workloads of the contract with fasthttp.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const usage = "usage: server --port PORT --threads THREADS"
+
+func main() {
+	flags := flag.NewFlagSet("server", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
+	port := flags.Int("port", 0, "TCP port on 127.0.0.1")
+	threads := flags.Int("threads", 0, "threads that run Go code")
+	if flags.Parse(os.Args[1:]) != nil {
+		os.Exit(2)
+	}
+	if flags.NArg() > 0 || *port < 1 || *port > 65535 || *threads < 1 {
+		flags.Usage()
+		os.Exit(2)
+	}
+	if err := run(*port, *threads); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+func run(port, threads int) error {
+	runtime.GOMAXPROCS(threads)
+	posts, err := readPosts("/contract/posts.json")
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return err
+	}
+	server := newServer(posts)
+	stop, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer release()
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err = <-failed:
+		return err
+	case <-stop.Done():
+	}
+	// Requests under way get half a second, then the process takes their connections with it.
+	grace, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	_ = server.ShutdownWithContext(grace)
+	return nil
+}

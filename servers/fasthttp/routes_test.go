@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json/v2"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp/fasthttputil"
+)
+
+var client = serve()
+
+// serve starts the server on a connection in memory and returns a client of the standard library for it.
+func serve() *http.Client {
+	listener := fasthttputil.NewInmemoryListener()
+	go func() { _ = newServer(somePosts(50)).Serve(listener) }()
+	return &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return listener.Dial() },
+	}}
+}
+
+// ask sends a request and holds the headers of the answer against the contract.
+func ask(t *testing.T, method, path string) (status int, contentType, answer string) {
+	t.Helper()
+	request, err := http.NewRequest(method, "http://server"+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := response.Header
+	if header.Get("Content-Length") != strconv.Itoa(len(content)) || header.Get("Date") == "" {
+		t.Errorf("%s %s: %v", method, path, header)
+	}
+	return response.StatusCode, header.Get("Content-Type"), string(content)
+}
+
+// get asks for what must be there.
+func get(t *testing.T, path, wantType string) (answer string) {
+	t.Helper()
+	status, contentType, answer := ask(t, "GET", path)
+	if status != 200 || contentType != wantType {
+		t.Fatal(path, status, contentType, answer)
+	}
+	return answer
+}
+
+func TestTextIsALine(t *testing.T) {
+	for _, path := range []string{"/text", "/", "/text?x=1"} {
+		if answer := get(t, path, "text/plain; charset=utf-8"); answer != "Hello, world!\n" {
+			t.Errorf("%s: %q", path, answer)
+		}
+	}
+}
+
+func TestJSONTellsThePresentTimeToTheMicrosecond(t *testing.T) {
+	form := regexp.MustCompile(`^\{"message":"Hello, world!","ts":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)"\}$`)
+	for range 50 {
+		before := time.Now().Truncate(time.Microsecond)
+		found := form.FindStringSubmatch(get(t, "/json", "application/json"))
+		if found == nil {
+			t.Fatal("not of this form")
+		}
+		if ts, err := time.Parse(time.RFC3339Nano, found[1]); err != nil || ts.Before(before) || ts.After(time.Now()) {
+			t.Error(ts, err)
+		}
+	}
+	if ts := time.Unix(0, 0).UTC().Format(rfc3339Micro); ts != "1970-01-01T00:00:00.000000Z" {
+		t.Error("a whole second loses its digits:", ts)
+	}
+}
+
+func TestJSON10HasTenNewNumbersOnEachRequest(t *testing.T) {
+	seen := map[int]bool{}
+	for range 100 {
+		var members map[string]int
+		if err := json.Unmarshal([]byte(get(t, "/json10", "application/json")), &members); err != nil || len(members) != 10 {
+			t.Fatal(members, err)
+		}
+		for n := range 10 {
+			number, given := members[fmt.Sprintf("Test Number %d", n+1)]
+			if !given || number < 0 || number > 999 {
+				t.Error(members)
+			}
+			seen[number] = true
+		}
+	}
+	if len(seen) < 500 { // 632 are to be expected
+		t.Errorf("only %d different numbers of 1000 drawn", len(seen))
+	}
+}
+
+func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
+	for request, want := range map[string]int{
+		"GET /texts": 404, "GET /text/": 404, "GET /TEXT": 404, "POST /nothing": 404, "GET /json/10": 404, "GET /index.html": 404,
+		"POST /text": 405, "POST /": 405, "DELETE /json": 405, "PUT /json10": 405, "POST /blog": 405, "PATCH /json10?count=1": 405, "GET /sql1": 404, "GET /sql2": 404,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		status, contentType, answer := ask(t, method, path)
+		if status != want || contentType != "application/json" || !strings.HasPrefix(answer, `{"error":"`) {
+			t.Error(request, status, contentType, answer)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// Command server answers the workloads of the contract with net/http.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const usage = "usage: server --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS]"
+
+type options struct {
+	port, threads     int
+	backendPort, pool int
+}
+
+func main() {
+	flags := flag.NewFlagSet("server", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
+	var o options
+	flags.IntVar(&o.port, "port", 0, "TCP port on 127.0.0.1")
+	flags.IntVar(&o.threads, "threads", 0, "threads that run Go code")
+	flags.IntVar(&o.backendPort, "backend-port", 0, "PostgreSQL's port on 127.0.0.1; 0: there is none")
+	flags.IntVar(&o.pool, "pool", 10, "most connections to PostgreSQL")
+	if flags.Parse(os.Args[1:]) != nil {
+		os.Exit(2)
+	}
+	if flags.NArg() > 0 || o.port < 1 || o.port > 65535 || o.threads < 1 ||
+		o.backendPort < 0 || o.backendPort > 65535 || o.pool < 1 || o.pool > 10_000 {
+		flags.Usage()
+		os.Exit(2)
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	runtime.GOMAXPROCS(o.threads)
+	posts, err := readPosts("/contract/posts.json")
+	if err != nil {
+		return err
+	}
+	database, err := openDatabase(o.backendPort, o.pool)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: newHandler(posts, database), ReadHeaderTimeout: time.Minute}
+	stop, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer release()
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err = <-failed:
+		return err
+	case <-stop.Done():
+	}
+	// Requests under way get half a second, then every connection is closed.
+	grace, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		return server.Close()
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const hello = "Hello, world!"
+
+// newHandler routes the contract's workloads. There is no middleware: nothing is logged, and net/http recovers panics.
+func newHandler(posts []*post, from *database) http.Handler {
+	mux := http.NewServeMux()
+	for path, answer := range map[string]http.HandlerFunc{
+		"/{$}": text, "/text": text, "/json": now, "/json10": tenNumbers, "/blog": blog(posts), "/sql1": sql1(from), "/sql2": sql2(from),
+	} {
+		mux.HandleFunc("GET "+path, answer)
+		mux.HandleFunc(path, wrongMethod)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, http.StatusNotFound, errors.New("no such path"))
+	})
+	return mux
+}
+
+func wrongMethod(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Allow", "GET, HEAD")
+	fail(w, http.StatusMethodNotAllowed, errors.New("no such method here"))
+}
+
+func text(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, typeText, helloLine) }
+
+type greeting struct {
+	Message string `json:"message"`
+	TS      string `json:"ts"`
+}
+
+// rfc3339Micro keeps the zeros at the end of a second's fraction, which time.RFC3339Nano leaves out.
+const rfc3339Micro = "2006-01-02T15:04:05.000000Z07:00"
+
+func now(w http.ResponseWriter, _ *http.Request) {
+	sendJSON(w, &greeting{Message: hello, TS: time.Now().UTC().Format(rfc3339Micro)})
+}
+
+type numbers struct {
+	N1  int `json:"Test Number 1"`
+	N2  int `json:"Test Number 2"`
+	N3  int `json:"Test Number 3"`
+	N4  int `json:"Test Number 4"`
+	N5  int `json:"Test Number 5"`
+	N6  int `json:"Test Number 6"`
+	N7  int `json:"Test Number 7"`
+	N8  int `json:"Test Number 8"`
+	N9  int `json:"Test Number 9"`
+	N10 int `json:"Test Number 10"`
+}
+
+func tenNumbers(w http.ResponseWriter, _ *http.Request) {
+	sendJSON(w, &numbers{random(), random(), random(), random(), random(), random(), random(), random(), random(), random()})
+}
+
+func random() int { return rand.IntN(1000) }
+
+var (
+	helloLine = []byte(hello + "\n")
+	typeText  = []string{"text/plain; charset=utf-8"}
+	typeHTML  = []string{"text/html; charset=utf-8"}
+	typeJSON  = []string{"application/json"}
+)
+
+// send writes the headers by their canonical names and the body at once.
+func send(w http.ResponseWriter, status int, contentType []string, body []byte) {
+	header := w.Header()
+	header["Content-Type"] = contentType
+	if len(body) > 2048 {
+		header["Content-Length"] = []string{strconv.Itoa(len(body))} // net/http counts shorter ones itself, at less cost
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // fails only when the client is gone
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func sendJSON(w http.ResponseWriter, value any) {
+	buffer := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buffer)
+	buffer.Reset()
+	if err := json.MarshalWrite(buffer, value); err != nil {
+		fail(w, http.StatusInternalServerError, err)
+		return
+	}
+	send(w, http.StatusOK, typeJSON, buffer.Bytes())
+}
+
+func fail(w http.ResponseWriter, status int, err error) {
+	body, _ := json.Marshal(struct {
+		Error string `json:"error"`
+	}{err.Error()}, jsontext.AllowInvalidUTF8(true))
+	send(w, status, typeJSON, body)
+}
