@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import signal
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from tqdm import tqdm
 
-from runners import __version__
 from runners.arguments import joined_parameters, parameter_values
 from runners.environment import write_lock
 from runners.errors import WrkbookError
 from runners.execute import experiments, find_experiment
 from runners.folders import NOTEBOOKS
+from runners.lab import FIRST_PORT as FIRST_LAB_PORT
+from runners.lab import has_a_screen, open_lab
 from runners.ledger import runs
-from runners.machine.pinning import plan_pinning
+from runners.machine.pinning import plan_with_backend
 from runners.machine.topology import read_cores
-from runners.measure.verify import build_all, full_image, verify_server
+from runners.measure.verify import build_all, verify_server
 from runners.parameters import PROFILES
-from runners.systems.build import Artifact, artifact
+from runners.systems.backend import backends_of, process_of
+from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue, Server
-from runners.systems.process import ServerProcess
 from runners.systems.sockets import FIRST_PORT
 
 app = typer.Typer(
@@ -38,15 +40,24 @@ app = typer.Typer(
 )
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[SYSTEM]…", help="Folders of servers/; without one: all.")]
+_INTERRUPTED = 130
+_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 def main() -> None:
-    """Run the command line; exit status 0 only on success, 130 (typer's own) after an interrupt."""
+    """Run the command line; exit status 0 only on success, 130 after an interrupt."""
     try:
-        sys.exit(app(args=joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True))
-    except WrkbookError as error:
-        print(f"wrkbook: {error}", file=sys.stderr)
+        app(args=joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True)
+    except SystemExit as ending:
+        if ending.code == _INTERRUPTED:  # typer's own, without a word
+            raise KeyboardInterrupt from ending
+        raise
+    except (WrkbookError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in _OF_THE_DISK:
+            raise
+        shown = error if isinstance(error, WrkbookError) else WrkbookError(str(error), "check the disk: df -h")
+        print(f"wrkbook: {shown}", file=sys.stderr)
         sys.exit(1)
 
 
@@ -97,6 +108,7 @@ def report(
         raise WrkbookError(f"there is no run {', '.join(sorted(missing))}", "./wrkbook list shows the runs")
     for known in found:
         running.rebuild(known)
+    running.rebuild_comparisons(run_ids or [])
 
 
 @app.command()
@@ -119,57 +131,51 @@ def compare(
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def test(context: typer.Context) -> None:
+def test(
+    context: typer.Context,
+    faults: Annotated[bool, typer.Option("--faults", help="Only injected faults, in full: hours.")] = False,  # noqa: PT028
+    soak_minutes: Annotated[float, typer.Option(min=0, help="How long --faults repeats runs.")] = 60.0,  # noqa: PT028
+) -> None:
     """Run everything that CI checks; further arguments go to pytest (for example: -k parser)."""
-    from runners.quality import run_checks
+    from runners.quality import run_checks, run_faults
 
-    raise typer.Exit(run_checks(context.args))
+    raise typer.Exit(run_faults(soak_minutes, context.args) if faults else run_checks(context.args))
 
 
 @app.command()
-def lab() -> None:
-    """Open JupyterLab on the notebooks."""
-    os.execvp(
-        sys.executable,
-        [sys.executable, "-m", "jupyter", "lab", f"--notebook-dir={NOTEBOOKS}", "--ServerApp.ip=127.0.0.1"],
-    )
+def lab(
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, resolve_path=True, help="Whose notebooks are shown.")
+    ] = NOTEBOOKS,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The first that is tried on 127.0.0.1.")] = FIRST_LAB_PORT,
+    browser: Annotated[
+        bool | None, typer.Option(help="Open a browser; without it: where there is a screen.", show_default=False)
+    ] = None,
+) -> None:
+    """Open JupyterLab on the notebooks; Ctrl-C ends it."""
+    open_lab(folder, port, has_a_screen() if browser is None else browser)
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """Show experiments, systems, workloads, and the state of each."""
-    catalogue = Catalogue()
-    image = full_image(catalogue)
-    systems: list[dict[str, Any]] = [
-        {
-            "system": name,
-            "title": server.title,
-            "language": server.language,
-            "role": server.role,
-            "serves": [
-                f"{service.workload} ({service.codec})" if service.codec else service.workload
-                for service in server.serves
-            ],
-            "built": image.ready and artifact(server, image).ready,
-        }
-        for name, server in catalogue.servers.items()
-    ]
-    notebooks = [{"experiment": name, "runs": [known.run_id for known in runs(name)]} for name in experiments()]
-    if as_json:
-        print(json.dumps({"experiments": notebooks, "systems": systems}, indent=1))
-        return
-    print(f"wrkbook {__version__}\n\nExperiments")
-    for entry in notebooks:
-        print(
-            f"  {entry['experiment']:22} {len(entry['runs'])} runs"
-            + (f", the last: {entry['runs'][-1]}" if entry["runs"] else "")
-        )
-    print("\nSystems")
-    for system in systems:
-        state = "built" if system["built"] else "not built"
-        print(
-            f"  {system['system']:10} {system['title']} ({system['language']}), {state}: {', '.join(dict.fromkeys(system['serves']))}"
-        )
+    from runners.listing import as_text, listing
+
+    found = listing()
+    print(json.dumps(found, indent=1) if as_json else as_text(found))
+
+
+@app.command()
+def new_server(
+    name: Annotated[str, typer.Argument(help="The new folder of servers/: lower-case letters, digits and hyphens.")],
+    like: Annotated[
+        str, typer.Option(metavar="SERVER", help="Copy this server; without it: a small one that answers ping, in Go.")
+    ] = "",
+) -> None:
+    """Make the skeleton of a server in servers/NAME: it builds, starts and keeps the contract."""
+    from runners.systems.skeleton import new_server as make
+
+    print(make(name, like))
 
 
 @app.command()
@@ -187,10 +193,10 @@ def doctor(as_json: AsJson = False) -> None:
 @app.command()
 def verify(systems: Names = None, as_json: AsJson = False) -> None:
     """Check that servers keep the contract; no load."""
-    cpus = list(plan_pinning(read_cores()).server)
+    plan = plan_with_backend(read_cores())
     outcome: dict[str, Any] = {}
     for built in tqdm(_built(systems), desc="Verifying", unit="server", leave=False, disable=as_json):
-        findings = verify_server(built, cpus)
+        findings = verify_server(built, plan.server, plan.backend)
         outcome[built.server.name] = [vars(finding) for finding in findings]
         if not as_json:
             print(f"{built.server.name}: " + ("keeps the contract" if not findings else f"{len(findings)} differences"))
@@ -210,12 +216,15 @@ def serve(
 ) -> None:
     """Run one system in the foreground, to try it with any client; Ctrl-C ends it."""
     (built,) = _built([system])
-    plan = plan_pinning(read_cores())
+    plan = plan_with_backend(read_cores())
     cpus = sorted(os.sched_getaffinity(0))[:threads] if threads else list(plan.server)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with ServerProcess(built, port, cpus) as process:
-            print(f"{built.server.title} on {process.url} with {len(cpus)} thread(s); Ctrl-C ends it", flush=True)
+        with backends_of([built.server], built.image, plan.backend) as backends, ExitStack() as stack:
+            process = stack.enter_context(process_of(built, port, cpus, backends.port(built.server)))
+            for backend in backends.values():
+                print(f"{backend.artifact.server.title}, behind it, on port {backend.port}", flush=True)
+            where = process.url if built.server.serves else f"port {port} of 127.0.0.1"
+            print(f"{built.server.title} on {where} with {len(cpus)} thread(s); Ctrl-C ends it", flush=True)
             for service in built.server.serves:
                 print(
                     f"  {service.workload:11} {service.path}" + (f"  ({service.codec})" if service.codec else ""),
@@ -236,5 +245,6 @@ def lock() -> None:
 
 def _built(names: list[str] | None) -> list[Artifact]:
     catalogue = Catalogue()
-    chosen: list[Server] = [catalogue.server(Path(name).name) for name in names or catalogue.servers]
+    every = [name for name, server in catalogue.servers.items() if server.start is not None]
+    chosen: list[Server] = [catalogue.server(Path(name).name) for name in names or every]
     return list(build_all(catalogue, chosen).values())

@@ -16,13 +16,17 @@ class WrkbookError(Exception):
     """
 
     def __init__(self, problem: str, remedy: str = "") -> None:
-        super().__init__(f"{problem}\n  → {remedy}" if remedy else problem)
-        self.problem = problem
-        self.remedy = remedy
+        self.problem, self.remedy = visible(problem), visible(remedy)
+        super().__init__(f"{self.problem}\n  → {self.remedy}" if remedy else self.problem)
 
     def _render_traceback_(self) -> list[str]:
         # IPython shows this in the place of a traceback.
         return [f"wrkbook: {self}"]
+
+
+def visible(text: str) -> str:
+    """A text for a terminal: what programs printed is quoted in errors, and must not command it."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in text)
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:

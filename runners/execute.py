@@ -19,7 +19,9 @@ from traitlets.config import Config
 from runners.errors import WrkbookError
 from runners.folders import COMPARING, NOTEBOOKS, PROJECT
 
-_END_TIMEOUT_S = 20.0
+_END_TIMEOUT_S = 10.0
+# The project's own kernel, which ends with its parent even before it could look for it itself.
+_KERNEL, _KERNELS = "wrkbook", PROJECT / "runners"
 WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
 """Environment variable under which a notebook shows what the ledger holds and measures nothing."""
 
@@ -64,7 +66,7 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
         except BaseException as error:
             failure.append(error)
 
-    with _environment(measuring), _termination_as_interrupt():
+    with _environment(measuring):
         # In a thread of its own, so that an interrupt reaches this one, which can then ask the kernel to stop.
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
@@ -75,7 +77,6 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
                 thread.join(0.2)
         except KeyboardInterrupt:
             _stop(thread)
-            print("\nwrkbook: interrupted; every process of the run has been ended", file=sys.stderr, flush=True)
             raise
     if failure:
         raise _readable(notebook, failure[0])
@@ -93,7 +94,7 @@ def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
         str(output),
         parameters=parameters,
         cwd=str(PROJECT),
-        kernel_name="python3",
+        kernel_name=_KERNEL,
         progress_bar=False,
         stderr_file=sys.stderr,
         # Sockets of the user's own in the place of TCP ports that every user of the machine could connect to.
@@ -102,14 +103,13 @@ def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
 
 
 def _stop(thread: threading.Thread) -> None:
-    """Interrupt the kernels below this process; kill those that do not end."""
-    kernels = [child for child in psutil.Process().children() if "ipykernel_launcher" in " ".join(_command_line(child))]
-    for kernel in kernels:
-        _send(kernel, signal.SIGINT)
-    thread.join(_END_TIMEOUT_S)
-    for kernel in kernels:
-        _send(kernel, signal.SIGKILL)
-    thread.join(_END_TIMEOUT_S)
+    """Interrupt the kernels below this process; kill those that do not end: their servers end with them."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        # Looked for each time: one that was just being started was not there before, and between two cells none hears SIGINT.
+        for child in psutil.Process().children():
+            if "ipykernel_launcher" in " ".join(_command_line(child)):
+                _send(child, number)
+        thread.join(_END_TIMEOUT_S)
 
 
 def _readable(notebook: str, error: BaseException) -> BaseException:
@@ -131,22 +131,12 @@ def _environment(measuring: bool) -> Iterator[None]:
         os.environ[WITHOUT_MEASURING] = "1"
     # The notebooks' own progress bars and warnings are shown; the kernel's debugger has nothing to say here.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    places = [str(_KERNELS), *filter(None, os.environ.get("JUPYTER_PATH", "").split(os.pathsep))]
+    os.environ["JUPYTER_PATH"] = os.pathsep.join(dict.fromkeys(places))
     try:
         yield
     finally:
         os.environ.pop(WITHOUT_MEASURING, None)
-
-
-@contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _command_line(process: psutil.Process) -> list[str]:

@@ -8,6 +8,8 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = PROJECT / "notebooks"
 SERVERS = PROJECT / "servers"
+# What the contract gives to every server: mounted at /contract, when it is built and when it runs.
+CONTRACT_DATA = SERVERS / "contract" / "data"
 PUBLISHED = PROJECT / "data" / "raw" / "published"
 # Tests and scripts may keep their runs elsewhere.
 _DATA = Path(os.environ.get("WRKBOOK_DATA") or PROJECT / "data")

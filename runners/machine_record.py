@@ -31,7 +31,7 @@ def about_machine(cores: Sequence[Core], plan: PinningPlan, idle_s: float) -> di
     return {
         "cores": [asdict(core) for core in cores],
         "preflight": [asdict(finding) for finding in examine(cores=cores).findings],
-        "idle_speed": idle_speed([*plan.server, *plan.generator], idle_s),
+        "idle_speed": idle_speed(list(plan.measured), idle_s),
     }
 
 

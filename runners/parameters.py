@@ -15,7 +15,10 @@ from runners.errors import WrkbookError
 
 @dataclass(frozen=True)
 class Profile:
-    """How much is measured: each block gives every cell a warm-up and `windows_count` windows."""
+    """How much is measured: each block gives every cell a warm-up and `windows_count` windows.
+
+    `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
+    """
 
     warmup_s: float
     window_s: float
@@ -24,6 +27,7 @@ class Profile:
     max_blocks: int
     budget_minutes: float
     description: str
+    priming_s: float = 0.0
 
 
 PROFILES = {
@@ -46,18 +50,39 @@ class Parameters(BaseModel):
     systems: list[str] = Field([], description="the systems to compare; empty: all that serve the workload")
     batch_sizes: list[int] = Field([1, 10], description="operations in a request, 1 to 4096 each", min_length=1)
     body_style: Literal["pretty", "compact"] = Field("pretty", description="how the request body is written")
+    counts: list[int] = Field([20], description="records that a request of sql2 asks for, 1 to 500 each", min_length=1)
+    generators: list[str] = Field(["wrk"], description="load generators; the first is the run's own", min_length=1)
+    connection_counts: list[int] = Field(
+        [], description="connections to compare, where an experiment is about that; empty: those of `connections`"
+    )
+    blog_connection_counts: list[int] = Field([], description="those of the workload blog; empty: `connection_counts`")
+    build_times: Literal["", "yes", "no"] = Field(
+        "", description="whether builds are timed; empty: not in the quick profile, where an experiment asks for it"
+    )
     connections: int = Field(80, ge=1, le=60000, description="connections that the load generator keeps busy")
     generator_threads: int = Field(
         0, ge=0, le=1024, description="threads of the generator; 0: one for each of its CPUs"
     )
     server_cpus: str = Field("", description="CPUs of the servers, for example 0-3; empty: planned from the topology")
     generator_cpus: str = Field("", description="CPUs of the load generator; empty: planned from the topology")
+    backend_cpus: str = Field("", description="CPUs of what runs behind the servers; empty: planned")
     precision: float = Field(
         0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
     )
+    windows_count: int = Field(0, ge=0, le=1000, description="windows of a cell in each block; 0: the profile's")
+    priming_s: float = Field(
+        0.0, ge=0, le=600, description="full load for each launched process, in the place of warm-ups"
+    )
+    connection_rate_rps: float = Field(
+        0.0, ge=0, le=1e6, description="offered load without keep-alive; 0: planned from what the systems carry"
+    )
+    request_rate_rps: float = Field(0.0, ge=0, le=1e7, description="offered load with keep-alive; 0: likewise")
     min_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
     max_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
     budget_minutes: float = Field(0.0, ge=0, description="measuring stops after this time; 0: the profile's")
+    measure_faults: bool = Field(
+        True, description="whether the faults of published set-ups are measured, where an experiment is about that"
+    )
     seed: int = Field(1, ge=0, description="of request bodies, orders and resampling")
     run_id: str = Field("", description="name of the run; an interrupted run goes on under its name; empty: a new one")
 
@@ -72,13 +97,14 @@ class Parameters(BaseModel):
                 f"parameter min_blocks ({least}) is larger than max_blocks ({most})", "lower it, or raise max_blocks"
             )
         return Profile(
-            chosen.warmup_s,
+            0.0 if self.priming_s else chosen.warmup_s,
             chosen.window_s,
-            chosen.windows_count,
+            self.windows_count or chosen.windows_count,
             least,
             most,
             self.budget_minutes or chosen.budget_minutes,
             chosen.description,
+            self.priming_s,
         )
 
 
@@ -126,7 +152,13 @@ def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
             for item in error.errors()
         ]
         raise WrkbookError("; ".join(problems), _remedy(known)) from error
-    problems += _problems_of_sizes(getattr(parameters, "batch_sizes", []))
+    for name, most in (
+        ("batch_sizes", 4096),
+        ("counts", 500),
+        ("connection_counts", 60000),
+        ("blog_connection_counts", 60000),
+    ):
+        problems += _problems_of_sizes(name, getattr(parameters, name, []), most)
     if problems:
         raise WrkbookError("; ".join(problems), _remedy(known))
     return parameters
@@ -156,9 +188,9 @@ def _assigned(sources: Iterable[str]) -> list[str]:
     return names
 
 
-def _problems_of_sizes(sizes: list[int]) -> list[str]:
-    problems = [f"parameter batch_sizes: {size} is not from 1 to 4096" for size in sizes if not 1 <= size <= 4096]
-    return [*problems, "parameter batch_sizes: a size is given twice"] if len(set(sizes)) != len(sizes) else problems
+def _problems_of_sizes(name: str, sizes: list[int], most: int) -> list[str]:
+    problems = [f"parameter {name}: {size} is not from 1 to {most}" for size in sizes if not 1 <= size <= most]
+    return [*problems, f"parameter {name}: a value is given twice"] if len(set(sizes)) != len(sizes) else problems
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,24 @@ _INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_p
 }
 
 
-def write_processed(results: Results, conclusions: Sequence[str], headline: str, base: Path = PROCESSED) -> Path:
-    """Write ``trials``, ``latency`` and ``usage`` as Parquet and ``summary.json``; returns their folder."""
+def write_processed(
+    results: Results,
+    conclusions: Sequence[str],
+    headline: str,
+    base: Path = PROCESSED,
+    own: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write ``trials``, ``latency`` and ``usage`` as Parquet and ``summary.json``; returns their folder.
+
+    `own`: what an experiment's summary holds besides.
+    """
     folder = processed_folder(results.run, base)
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("trials", "latency", "usage"):
         partial = folder / f".{name}.partial"
         getattr(results.tables, name).to_parquet(partial, index=False)
         partial.rename(folder / f"{name}.parquet")
-    _write_summary(folder, summary(results, conclusions, headline))
+    _write_summary(folder, summary(results, conclusions, headline) | dict(own or {}))
     return folder
 
 

@@ -7,7 +7,7 @@ what is missing is NaN, never −1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 TRIAL_SCHEMA = "wrkbook.trial/2"
@@ -27,27 +27,54 @@ def percentile_column(percentile: float) -> str:
     return f"p{percentile:g}_s".replace(".", "_")
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
+class LoadShape:
+    """How a workload is asked for, where that is part of an experiment's question; None: as the run's parameters say.
+
+    Attributes
+    ----------
+    name : short text for labels, for example ``20000`` or ``no-keepalive``; empty for the run's own load
+    generator : name of the load generator
+    connections : kept busy
+    rate_rps : offered load of an open loop; None for a closed loop
+    keepalive_requests : requests on one connection before it is closed; None: as many as come
+    asked_rps : see :class:`Load`
+    """
+
+    name: str = ""
+    generator: str | None = None
+    connections: int | None = None
+    rate_rps: float | None = None
+    keepalive_requests: int | None = None
+    asked_rps: float | None = None
+
+
+@dataclass(frozen=True)
 class Workload:
-    """What is asked of a server: a name of the contract, and its size where it has one.
+    """What is asked of a server: a name of the contract, its size where it has one, and how it is asked for.
 
     Attributes
     ----------
     name : contract name, for example ``decode``
     operations : batch size, for workloads that send a batch
     delay_ms : for ``ping-delay``
+    count : of records, for ``sql2``
+    shape : of the load
     """
 
     name: str
     operations: int | None = None
     delay_ms: int | None = None
+    count: int | None = None
+    shape: LoadShape = LoadShape()
 
     @property
     def label(self) -> str:
-        """Short unique text for columns and file names: ``decode-10``, ``ping``, ``ping-delay-10ms``."""
-        if self.operations is not None:
-            return f"{self.name}-{self.operations}"
-        return self.name if self.delay_ms is None else f"{self.name}-{self.delay_ms}ms"
+        """Short unique text for columns and file names: ``decode-10``, ``ping-delay-10ms``, ``sql2-20``, ``json10@20000``."""
+        size = self.operations if self.operations is not None else self.count
+        text = self.name if size is None else f"{self.name}-{size}"
+        text += "" if self.delay_ms is None else f"-{self.delay_ms}ms"
+        return f"{text}@{self.shape.name}" if self.shape.name else text
 
 
 @dataclass(frozen=True)
@@ -85,7 +112,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Load:
-    """A closed loop: so many connections, each sending when its answer is there.
+    """The load of one window: a closed loop, in which each connection sends when its answer is there, unless it has a rate.
 
     Attributes
     ----------
@@ -93,12 +120,20 @@ class Load:
     threads : of the generator
     duration_s : length of the window
     timeout_s : answers slower than this count as timeouts
+    rate_rps : offered requests per second, whatever the answers do (open loop); None for a closed loop
+    keepalive_requests : requests on one connection before it is closed; None: as many as come
+    asked_rps : what a generator that is known to fall short is asked for, so that it offers `rate_rps`; None: that rate itself
+    opening_s : what went by before `duration_s` begins, while the generator opened its connections and sent nothing
     """
 
     connections: int
     threads: int
     duration_s: float
     timeout_s: float = 2.0
+    rate_rps: float | None = None
+    keepalive_requests: int | None = None
+    asked_rps: float | None = None
+    opening_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -131,18 +166,38 @@ class Histogram:
 
 
 @dataclass(frozen=True)
+class LatencySummary:
+    """Statistics of service times as a tool printed them, with whatever resolution and definitions it has.
+
+    Attributes
+    ----------
+    percentiles_s : by percentage
+    trimmed_means_s : by the percentage left out at each end: tm99 is 1
+    """
+
+    percentiles_s: dict[float, float]
+    mean_s: float
+    stddev_s: float
+    max_s: float
+    trimmed_means_s: dict[float, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class LoadResult:
     """What a load generator reported of one window, in wrkbook's units.
 
     Attributes
     ----------
     requests_count : completed requests, whatever their status
-    duration_s : measured by the generator
-    read_bytes : bytes of all answers, headers included
+    duration_s : measured by the generator, without the time in which it opened its connections and sent nothing
+    read_bytes : bytes of all answers whose bytes are known, headers included unless `bodies_only`
     connections_count : connections that were really opened
     service_time : from the actual send to the complete answer
     corrected : as the generator printed it after its own correction, where it has one
+    summary : what the generator printed of its latencies, where that is not just a reading of the histogram
     warnings : what the parser found odd, in words
+    bodies_only : whether the generator counts the bytes of bodies, without headers
+    unseen_count : completed requests of which the generator lost what it measured
     """
 
     requests_count: int
@@ -152,7 +207,10 @@ class LoadResult:
     errors: LoadErrors
     service_time: Histogram
     corrected: Histogram | None = None
+    summary: LatencySummary | None = None
     warnings: tuple[str, ...] = ()
+    bodies_only: bool = False
+    unseen_count: int = 0
 
     @property
     def throughput_rps(self) -> float:

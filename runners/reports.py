@@ -68,6 +68,7 @@ def refresh_index(base: Path = PROCESSED) -> Path:
         entries.append(
             IndexEntry(
                 experiment=summary["experiment"],
+                title=_title(summary["experiment"]),
                 run_id=summary["run_id"],
                 date=summary["started_at"],
                 profile=summary["profile"],
@@ -86,8 +87,9 @@ def _comparisons(base: Path) -> list[IndexEntry]:
         if summary is not None:
             entries.append(
                 IndexEntry(
-                    experiment=f"{summary['experiment']}: two runs compared",
-                    run_id=f"{summary['run_a']} → {summary['run_b']}",
+                    experiment=COMPARING,
+                    title="Two runs compared",
+                    run_id=f"{summary['experiment']}: {summary['run_a']} → {summary['run_b']}",
                     date=max(summary["started_at_a"], summary["started_at_b"]),
                     profile=summary["profile_b"],
                     machine=summary["machine_b"]["cpu"],

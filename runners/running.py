@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.errors import WrkbookError
+from runners.errors import WrkbookError, visible
 from runners.execute import execute
 from runners.folders import COMPARING, PROCESSED
 from runners.ledger import Run, check_run_id, new_run_id
@@ -112,6 +112,16 @@ def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = Fals
     return found
 
 
+def rebuild_comparisons(run_ids: Sequence[str]) -> None:
+    """Make the reports of comparisons again: of those that involve one of `run_ids`, or of all."""
+    for folder in sorted(path.parent for path in (PROCESSED / COMPARING).glob("*/*/summary.json")):
+        summary = read_summary(folder, COMPARISON_SCHEMA)
+        if summary is not None and (not run_ids or {summary["run_a"], summary["run_b"]} & set(run_ids)):
+            # Whoever compared them has said whether they may be.
+            compare(summary["run_a"], summary["run_b"], experiment=summary["experiment"], anyway=True)
+            print(f"\n{summary['experiment']}, {summary['run_a']} and {summary['run_b']}: {folder / 'report.html'}")
+
+
 def _into(target: Path, notebook: str, values: dict[str, Any], *, measuring: bool) -> None:
     """Execute a notebook, and put it into the folder `target` when it has ended well."""
     with tempfile.TemporaryDirectory(prefix="wrkbook-") as folder:
@@ -150,5 +160,5 @@ def _measured_minutes(known: Run) -> float:
 def _show(report: Report) -> None:
     print(f"\n{report.experiment}: {report.html}")
     for sentence in report.conclusions:
-        print(f"  • {sentence}")
+        print(f"  • {visible(sentence)}")
     sys.stdout.flush()

@@ -7,14 +7,31 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
 
 from runners import histograms
 from runners.analyse.checks import bottleneck
-from runners.analyse.estimates import geometric_mean_interval, percentile_intervals
+from runners.analyse.estimates import geometric_mean_interval
+from runners.analyse.percentiles import percentile_intervals
 from runners.analyse.tables import Tables
+from runners.analyse.usage import ROLES
 from runners.records import PERCENTILES, Histogram, Interval, percentile_column
 
 _US = 1e-6
+_DESCRIBING = ("server", "codec", "operations_count", "records_count", "body_bytes", "generator", "offered_rps")
+# There also where nothing was planned, or nothing measured.
+_ALWAYS = (
+    "system",
+    "server",
+    "codec",
+    "workload",
+    "operations_count",
+    "throughput_rps",
+    "bottleneck",
+    "errors_count",
+    "status",
+)
 # Up to p99.99, evenly on the logarithm of the tail, as the curves are drawn.
 _CURVE = tuple(round(100 * (1 - tail), 4) for tail in np.geomspace(0.5, 0.0001, 60))
 _CURVE_COLUMNS = ["system", "workload", "percentile", "value_s", "estimable"]
@@ -30,13 +47,17 @@ def build_cells(
     system, server, codec, workload, operations_count, body_bytes; throughput_rps with _low_ and _high_, unadjusted_rps, speed_ratio,
     presence_ratio, goodput_rps; p50_s … p99_99_s
     with _low_ and _high_, max_s, mean_s, stddev_s, tm99_s; cpu_per_request_s with its interval and split; rss_peak_bytes,
-    threads_count, context_switches_per_request_ratio; errors_count, bottleneck, trials_count, warnings, status.
+    pss_bytes, fds_count, established_count (connections, by the kernel's table), threads_count, context_switches_per_request_ratio;
+    generator_cpu_per_request_s and backend_cpu_per_request_s (sampled; NaN without a backend); offered_rps (NaN in a closed loop);
+    server_busy_fraction, server_used_fraction (its own part of that) and those of generator and backend;
+    errors_count, bottleneck, trials_count, warnings, status.
     """
     rows = [_cell(tables, system, workload, seed) for system, workload in planned]
     for row in rows:
         if row["server"] in nonconforming:
             row["status"] = f"failed: {nonconforming[row['server']]}"
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)
+    return frame.reindex(columns=[*frame.columns, *(name for name in _ALWAYS if name not in frame)])
 
 
 def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
@@ -78,7 +99,7 @@ def _cell(tables: Tables, system: str, workload: str, seed: int) -> dict[str, An
     row |= {"trials_count": len(blocks), "warnings": _warnings(tables, system, workload), "status": "ok"}
     rows = _of(tables.trials, system, workload)
     if not rows.empty:
-        row |= {name: rows[name].iloc[0] for name in ("server", "codec", "operations_count", "body_bytes")}
+        row |= {name: rows[name].iloc[-1] for name in _DESCRIBING}
     if not failures.empty:
         row["warnings"].append(
             f"failed in {len(failures)} of {len(failures) + rows['block'].nunique()} blocks: {failures['message'].iloc[0]}"
@@ -87,7 +108,7 @@ def _cell(tables: Tables, system: str, workload: str, seed: int) -> dict[str, An
         why = (
             failures["message"].iloc[0]
             if not failures.empty
-            else "all trials are void"
+            else f"all trials are void ({_void_reasons(tables, system, workload)})"
             if not rows.empty
             else "not measured"
         )
@@ -114,7 +135,30 @@ def _throughput(rows: pd.DataFrame, blocks: dict[int, list[float]], seed: int) -
         "goodput_rps": estimate.value * float(sound["goodput_rps"].sum() / sound["throughput_rps"].sum()),
         "requests_count": int(sound["requests_count"].sum()),
         "errors_count": int(sound[errors].to_numpy().sum()),
+        "errors_fraction": _errors_fraction(sound, errors),
+        **{name: int(sound[name].sum()) for name in errors},
     }
+
+
+def _errors_fraction(sound: pd.DataFrame, errors: list[str]) -> float:
+    count = float(sound[errors].to_numpy().sum())
+    return count / max(1.0, count + float(sound["requests_count"].sum()))
+
+
+def peak_interval(peaks: NDArray[np.float64]) -> Interval:
+    """The largest of some launches' peaks, and how far a launch may lie from their mean (its 95 % interval, by Student's t)."""
+    if not len(peaks):
+        return Interval(np.nan, np.nan, np.nan)  # no window lasted long enough to be looked at twice
+    largest, n = float(peaks.max()), len(peaks)
+    if n < 2:
+        return Interval(largest, np.nan, np.nan)
+    arm = float(stats.t.ppf(0.975, n - 1) * peaks.std(ddof=1) / np.sqrt(n))
+    return Interval(largest, min(largest, float(peaks.mean()) - arm), max(largest, float(peaks.mean()) + arm))
+
+
+def _largest(counts: pd.Series) -> float:
+    """A whole number; NaN where no window lasted long enough to be looked at twice."""
+    return int(counts.max()) if len(counts) else np.nan
 
 
 def _unadjusted(sound: pd.DataFrame) -> list[list[float]]:
@@ -142,25 +186,43 @@ def _latency(tables: Tables, system: str, workload: str, seed: int) -> dict[str,
 
 
 def _cost(tables: Tables, system: str, workload: str, seed: int) -> dict[str, Any]:
-    usage = _of(tables.usage, system, workload)
-    server, generator = usage[usage["role"] == "server"], usage[usage["role"] == "generator"]
+    usage, trials = _of(tables.usage, system, workload), _of(tables.trials, system, workload)
+    server, generator, backend = (usage[usage["role"] == role] for role in ROLES)
     per_launch = server.groupby("block")["cpu_per_request_s"].apply(list)
     costs = [launch for launch in per_launch if min(launch) > 0]
     cpu = geometric_mean_interval(costs, seed=seed) if costs else Interval(np.nan, np.nan, np.nan)
+    peak = peak_interval(server["rss_peak_bytes"].groupby(server["block"]).max().to_numpy(float))
     user = float(server["user_fraction"].mean())
-    requests_rps = float(_of(tables.trials, system, workload)["throughput_rps"].mean())
+    requests_rps = float(trials["throughput_rps"].mean())
+    busy = [float(role["busy_fraction"].median()) for role in (server, generator, backend)]
+    used = [float(role["used_fraction"].median()) for role in (server, generator, backend)]
     return {
         "cpu_per_request_s": cpu.value,
         "cpu_per_request_low_s": cpu.low,
         "cpu_per_request_high_s": cpu.high,
         "cpu_user_per_request_s": cpu.value * user,
         "cpu_system_per_request_s": cpu.value * (1 - user),
-        "rss_peak_bytes": int(server["rss_peak_bytes"].max()),
-        "threads_count": int(server["threads_count"].max()),
+        "rss_peak_bytes": _largest(server["rss_peak_bytes"]),
+        "rss_peak_low_bytes": peak.low,
+        "rss_peak_high_bytes": peak.high,
+        "threads_count": _largest(server["threads_count"]),
         "context_switches_per_request_ratio": float(server["context_switches_rps"].mean()) / requests_rps,
-        "server_busy_fraction": float(server["busy_fraction"].median()),
-        "generator_busy_fraction": float(generator["busy_fraction"].median()),
-        "bottleneck": bottleneck(float(server["busy_fraction"].median()), float(generator["busy_fraction"].median())),
+        "generator_cpu_per_request_s": float(generator["cpu_per_request_sampled_s"].mean()),
+        "backend_cpu_per_request_s": float(backend["cpu_per_request_sampled_s"].mean()),
+        "pss_bytes": float(server["pss_bytes"].max()),
+        "fds_count": float(server["fds_count"].max()),
+        "established_count": float(trials["established_count"].median()),
+        "asked_connections_count": int(trials["asked_connections_count"].max()),
+        "window_s": float(trials.loc[~trials["warmup"].astype(bool), "duration_s"].median()),
+        "opening_s": float(trials.loc[~trials["warmup"].astype(bool), "opening_s"].median()),
+        **{name: float(trials[name].median()) for name in trials.columns if name.startswith("memory_")},
+        "server_busy_fraction": busy[0],
+        "generator_busy_fraction": busy[1],
+        "backend_busy_fraction": busy[2],
+        "server_used_fraction": used[0],
+        "generator_used_fraction": used[1],
+        "backend_used_fraction": used[2],
+        "bottleneck": bottleneck(*busy, apart=bool(trials["apart"].all()), generator_ahead=used[1] > used[2]),
     }
 
 
@@ -171,6 +233,12 @@ def _warnings(tables: Tables, system: str, workload: str) -> list[str]:
         total = (checks["name"] == name).sum()
         found.append(f"{name}: {group['detail'].iloc[0]} ({len(group)} of {total} trials)")
     return found
+
+
+def _void_reasons(tables: Tables, system: str, workload: str) -> str:
+    checks = _of(tables.checks, system, workload)
+    failed = checks[~checks["ok"].astype(bool) & checks["void"].astype(bool)]
+    return "; ".join(f"{row['name']}: {row['detail']}" for _, row in failed.drop_duplicates("name").iterrows())
 
 
 def _of(table: pd.DataFrame, system: str, workload: str) -> pd.DataFrame:

@@ -8,23 +8,32 @@ from statistics import fmean
 from typing import Any
 
 from runners import histograms
-from runners.analyse.usage import window_usage
-from runners.machine.topology import parse_cpu_list
+from runners.analyse.connection_checks import ERRORS_TOLERANCE as _ERRORS_TOLERANCE
+from runners.analyse.connection_checks import asked_for, connections_open, errors_shown
+from runners.analyse.disturbances import memory_pressure, other_load, steal, throttling
+from runners.analyse.speed import seen_by_probes
+from runners.analyse.usage import ROLES
 from runners.records import Bottleneck, Check, LoadResult
 
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
 SATURATED_FRACTION = 0.95
 _LITTLE_TOLERANCE = 0.05
-_NOISE_TOLERANCE = 0.02
-_TAKEN_TOLERANCE = 0.10
 _WARMUP_TOLERANCE = 0.10
-_ERRORS_TOLERANCE = 0.001
+_OFFERED = 0.99
+_WORK_TOLERANCE = 0.01
 
 
 def trial_checks(record: dict[str, Any], windows: Windows) -> list[Check]:
     """All checks of one trial; `windows` without its warm-up."""
-    checks = (identity, contract, answer_size, errors, little, pinning, steal, other_load, warm_up, generator_warnings)
+    checks = [identity, contract, answer_size, errors, pinning, steal, other_load, throttling, memory_pressure]
+    checks += [warm_up, generator_warnings]
+    # What is offered whatever the answers do says how fast; else the connections are always busy.
+    checks.insert(4, offered if any(raw["load"].get("rate_rps") for raw, _ in windows) else little)
+    if record.get("work_per_request"):
+        checks.insert(2, backend_work)
+    if asked_for(record):
+        checks[checks.index(errors) : checks.index(errors) + 1] = [connections_open, errors_shown]
     return [check(record, windows) for check in checks]
 
 
@@ -53,23 +62,26 @@ def contract(record: dict[str, Any], windows: Windows) -> Check:
 
 def answer_size(record: dict[str, Any], windows: Windows) -> Check:
     """All answers together have the bytes that as many verified answers have: none was cut short or different."""
-    expected = record["verified_before"]["answer_bytes"]
+    verified = record["verified_before"]
+    allowed = record.get("answer_tolerance", _ERRORS_TOLERANCE)
     worst = 0.0
     for _, result in windows:
+        expected = verified["body_bytes" if result.bodies_only else "answer_bytes"]
+        seen = (result.requests_count - result.unseen_count) * expected
         # Answers that were under way when the window ended are read in part.
-        tolerated = result.connections_count * expected
-        difference = abs(result.read_bytes - result.requests_count * expected)
-        worst = max(worst, max(0.0, difference - tolerated) / max(1, result.requests_count * expected))
+        difference = max(0.0, abs(result.read_bytes - seen) - result.connections_count * expected)
+        worst = max(worst, difference / max(1, seen))
     detail = (
-        f"answers of {expected} bytes, as verified"
-        if worst <= _ERRORS_TOLERANCE
+        f"answers of {verified['answer_bytes']} bytes, as verified"
+        + (f", ±{allowed:.0%}" if allowed > _ERRORS_TOLERANCE else "")
+        if worst <= allowed
         else f"bytes read differ by {worst:.2%} from verified answers"
     )
     return Check(
         "answer size",
-        worst <= _ERRORS_TOLERANCE,
+        worst <= allowed,
         detail,
-        "" if worst <= _ERRORS_TOLERANCE else "./wrkbook verify",
+        "" if worst <= allowed else "./wrkbook verify",
         void=True,
     )
 
@@ -111,13 +123,53 @@ def little(record: dict[str, Any], windows: Windows) -> Check:
     return Check("Little's law", ok, f"throughput × mean service time is {worst:.1%} of the connections", advice)
 
 
+def backend_work(record: dict[str, Any], windows: Windows) -> Check:
+    """The backend did the work that the requests need, by its own count: within 1 %, or the trial is void.
+
+    What was under way when the window ended was worked for, but not counted as completed: up to one request a connection.
+    """
+    wanted, wrong = record["work_per_request"], []
+    for raw, result in windows:
+        work = raw["backend_work"]
+        if work is None:
+            wrong.append("the backend could not be asked")
+            continue
+        requests = result.requests_count
+        for kind in work:
+            for what in ("calls", "rows"):
+                each = wanted.get(kind, {}).get(what, 0)
+                least = requests * each * (1 - _WORK_TOLERANCE)
+                spare = max(requests, 100) * _WORK_TOLERANCE * max(1, each)
+                most = (requests + result.connections_count) * each + spare
+                if not least <= work[kind][what] <= most:
+                    wrong.append(f"{work[kind][what]} {what} of {kind} for {requests} requests of {each}")
+    detail = wrong[0] if wrong else "queries and rows, counted by the backend, are those of the requests"
+    return Check(
+        "backend work", not wrong, detail, "./wrkbook verify; is someone else using it?" if wrong else "", void=True
+    )
+
+
+def offered(record: dict[str, Any], windows: Windows) -> Check:
+    """An open loop's requests were really offered: at least 99 % of the rate that was asked for was achieved."""
+    shares = [result.throughput_rps / raw["load"]["rate_rps"] for raw, result in windows]
+    worst = min(shares, default=math.nan)
+    ok = worst >= _OFFERED
+    advice = (
+        ""
+        if ok
+        else "the server, or the load generator, cannot carry this rate: its latencies are not those of that rate"
+    )
+    return Check("offered load", ok, f"{worst:.1%} of the offered rate was achieved", advice)
+
+
 def pinning(record: dict[str, Any], windows: Windows) -> Check:
-    """Every thread of server and generator was on its CPUs whenever it was looked at."""
+    """Every thread of server, generator and backend was on its CPUs whenever it was looked at."""
     strays = [
         f"{role} thread {stray['thread']} on CPU {stray['cpu']} (allowed {stray['allowed']})"
         for raw, _ in windows
         for sample in raw["samples"]
-        for role in ("server", "generator")
+        for role in ROLES
+        if role in sample
         for stray in sample[role]["strays"]
     ]
     looks = sum(len(raw["samples"]) for raw, _ in windows)
@@ -125,7 +177,8 @@ def pinning(record: dict[str, Any], windows: Windows) -> Check:
         sample[role]["threads_count"]
         for raw, _ in windows
         for sample in raw["samples"]
-        for role in ("server", "generator")
+        for role in ROLES
+        if role in sample
     )
     ok = not strays and looks > 0 and seen
     detail = (
@@ -140,28 +193,10 @@ def pinning(record: dict[str, Any], windows: Windows) -> Check:
     )
 
 
-def steal(record: dict[str, Any], windows: Windows) -> Check:
-    """The hypervisor took less than 2 % of the pinned CPUs' time; more than 10 % of the server's make the trial void."""
-    return _below(
-        record,
-        windows,
-        "steal",
-        "steal_fraction",
-        "stolen by the hypervisor",
-        "measure on a machine of your own, or more blocks",
-    )
-
-
-def other_load(record: dict[str, Any], windows: Windows) -> Check:
-    """Other programs took less than 2 % of the pinned CPUs' time; more than 10 % of the server's make the trial void."""
-    return _below(
-        record, windows, "other load", "other_fraction", "used by others", "end other programs, or measure more blocks"
-    )
-
-
 def warm_up(record: dict[str, Any], windows: Windows) -> Check:
     """The first window was within 10 % of the rest, the speed of the CPU taken into account where it is known."""
-    speeds = [_speed(record, raw) for raw, _ in windows]
+    probes = [seen_by_probes(record, raw) for raw, _ in windows]
+    speeds = [seen["probe_mean_hz"] * seen["probe_wakes_hz"] for seen in probes]
     known = all(speed > 0 for speed in speeds)
     rates = [
         result.throughput_rps / (speed if known else 1.0) for (_, result), speed in zip(windows, speeds, strict=True)
@@ -186,28 +221,22 @@ def generator_warnings(record: dict[str, Any], windows: Windows) -> Check:
     )
 
 
-def _speed(record: dict[str, Any], raw: dict[str, Any]) -> float:
-    """What the probes saw of the server's CPUs in a window: speed × presence in arbitrary units; 0 where one is missing."""
-    seen = [raw.get("speed", {}).get(str(cpu)) for cpu in parse_cpu_list(record["cpus"]["server"])]
-    return fmean(probe["mean_hz"] * probe["wakes_hz"] if probe else 0.0 for probe in seen) if all(seen) else 0.0
+def bottleneck(
+    server_busy: float,
+    generator_busy: float,
+    backend_busy: float = math.nan,
+    *,
+    apart: bool = True,
+    generator_ahead: bool = False,
+) -> Bottleneck:
+    """Who was the limit, from the shares of time that the CPUs of each role were not idle.
 
-
-def bottleneck(server_busy: float, generator_busy: float) -> Bottleneck:
-    """Who was the limit, from the shares of time that the CPUs of both were not idle."""
+    Of a backend and a generator that are both busy, as they are on CPUs that they share, the backend is named, unless the generator is
+    `generator_ahead`: it used more of the CPUs' time. Where server and generator are not on CPUs `apart`, and
+    these are busy, nobody can tell them apart: the generator may have been the limit.
+    """
     if server_busy >= SATURATED_FRACTION:
-        return "server"
+        return "server" if apart else "client"
+    if backend_busy >= SATURATED_FRACTION and not (generator_ahead and generator_busy >= SATURATED_FRACTION):
+        return "backend"
     return "client" if generator_busy >= SATURATED_FRACTION else "unsaturated"
-
-
-def _below(record: dict[str, Any], windows: Windows, name: str, column: str, what: str, advice: str) -> Check:
-    rows = [row for raw, result in windows for row in window_usage(record, raw, result.requests_count)]
-    worst = max((row[column] for row in rows), default=math.nan)
-    ok = not worst > _NOISE_TOLERANCE
-    taken = max((row[column] for row in rows if row["role"] == "server"), default=math.nan)
-    return Check(
-        name,
-        ok,
-        f"at most {worst:.1%} of the pinned CPUs' time {what}" if rows else "not sampled",
-        "" if ok else advice,
-        void=taken > _TAKEN_TOLERANCE,
-    )

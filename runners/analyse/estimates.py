@@ -1,4 +1,4 @@
-"""Estimates with 95 % intervals: throughput of a cell, ratios and differences of two, percentiles.
+"""Estimates with 95 % intervals: throughput of a cell, ratios and differences of two.
 
 The sampling unit is the launch of a server: windows of one launch resemble each other more than windows of two
 (Kalibera & Jones, Rigorous benchmarking in reasonable time, ISMM 2013; Georges et al., Statistically rigorous Java
@@ -27,11 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from runners import histograms
-from runners.records import Histogram, Interval
+from runners.records import Interval
 
 RESAMPLES = 10_000
-HISTOGRAM_RESAMPLES = 1_000
 TAILS = (0.025, 0.975)
 
 Floats = NDArray[np.float64]
@@ -114,7 +112,7 @@ def compare(
         a.means - b.means, lambda picks, rng: a.resampled(picks, rng) - b.resampled(picks, rng), seed, resamples
     )
     blocks = int(paired.sum())
-    return Comparison(_exponential(interval) if kind == "ratio" else interval, _p_value(interval, blocks - 1), blocks)
+    return Comparison(_exponential(interval) if kind == "ratio" else interval, p_value(interval, blocks - 1), blocks)
 
 
 def compare_unpaired(first: Launches, second: Launches, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
@@ -137,43 +135,8 @@ def compare_unpaired(first: Launches, second: Launches, *, seed: int = 0, resamp
     # Where no launch differs from another, any number will do: the interval has no width.
     freedom = float(squares.sum() ** 2 / (squares**2 / (launches - 1)).sum()) if squares.any() else 1.0
     deviations = drawn[0].mean(axis=1) - drawn[1].mean(axis=1) - value
-    interval = _widened(value, deviations, math.sqrt(squares.sum()), freedom)
-    return Comparison(_exponential(interval), _p_value(interval, freedom), int(launches.min()))
-
-
-def percentile_intervals(
-    launches: Sequence[Histogram],
-    asked: Sequence[float],
-    *,
-    seed: int = 0,
-    resamples: int = HISTOGRAM_RESAMPLES,
-) -> dict[float, Interval]:
-    """Percentiles of the launches' merged histograms in seconds, with intervals from drawing whole launches.
-
-    A percentile with fewer than 10 samples beyond it is not estimable: all NaN. The samples of a launch are no
-    independent draws, so the interval knows the launches alone: low and high are NaN with one launch. Its arms are
-    scaled as the module describes, on the logarithm of the value; as a percentile has no standard error in closed form,
-    the bootstrap's own is corrected by √(n/(n−1)).
-    """
-    unknown = Interval(math.nan, math.nan, math.nan)
-    filled = [launch for launch in launches if launch.total_count]
-    if not filled:
-        return dict.fromkeys(asked, unknown)
-    merged, n = histograms.merge(filled), len(filled)
-    grid = np.asarray(merged.values_us, dtype=np.int64)
-    counts = np.zeros((n, len(grid)))
-    for row, launch in zip(counts, filled, strict=True):
-        row[np.searchsorted(grid, launch.values_us)] = launch.counts
-    # How often each launch was drawn, in each resample.
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64)
-    values = histograms.percentiles(grid, merged.counts, asked) * 1e-6
-    resampled = np.array([histograms.percentiles(grid, times @ counts, asked) for times in drawn]) * 1e-6
-    return {
-        percentile: _positive_interval(value, column, n)
-        if histograms.estimable(merged.total_count, percentile)
-        else unknown
-        for percentile, value, column in zip(asked, values.tolist(), resampled.T, strict=True)
-    }
+    interval = widened(value, deviations, math.sqrt(squares.sum()), freedom)
+    return Comparison(_exponential(interval), p_value(interval, freedom), int(launches.min()))
 
 
 @dataclass(frozen=True)
@@ -218,10 +181,10 @@ def _bootstrap(means: Floats, replicates: Replicates, seed: int, resamples: int)
         return Interval(float(means[0]) if n else math.nan, math.nan, math.nan)
     rng = np.random.default_rng(seed)
     deviations = replicates(rng.integers(0, n, (resamples, n)), rng).mean(axis=1) - means.mean()
-    return _widened(float(means.mean()), deviations, float(means.std(ddof=1)) / math.sqrt(n), n - 1)
+    return widened(float(means.mean()), deviations, float(means.std(ddof=1)) / math.sqrt(n), n - 1)
 
 
-def _widened(value: float, deviations: Floats, standard_error: float, freedom: float) -> Interval:
+def widened(value: float, deviations: Floats, standard_error: float, freedom: float) -> Interval:
     """The shape of the bootstrap, scaled to the standard error over launches and from normal to t."""
     spread = float(deviations.std())
     if spread == 0:
@@ -232,23 +195,14 @@ def _widened(value: float, deviations: Floats, standard_error: float, freedom: f
     return Interval(value, value + scale * min(float(low), 0.0), value + scale * max(float(high), 0.0))
 
 
-def _p_value(interval: Interval, freedom: float) -> float:
-    """Invert the interval: its arm towards 0 is t(0.975, freedom) standard errors long (NaN with one block)."""
+def p_value(interval: Interval, freedom: float) -> float:
+    """Invert the interval of a difference: its arm towards 0 is t(0.975, freedom) standard errors long (NaN with one block)."""
     arm = interval.value - interval.low if interval.value > 0 else interval.high - interval.value
     if math.isnan(arm):
         return math.nan
     if arm == 0:
         return 1.0 if interval.value == 0 else 0.0
     return float(2 * stats.t.sf(abs(interval.value) / arm * stats.t.ppf(TAILS[1], freedom), freedom))
-
-
-def _positive_interval(value: float, resampled: Floats, n: int) -> Interval:
-    if n < 2 or value == 0:
-        return Interval(value, math.nan, math.nan)
-    # Half a microsecond, the resolution, stands for 0, which has no logarithm.
-    deviations = np.log(np.maximum(resampled, 0.5e-6) / value)
-    arms = _widened(0.0, deviations, float(deviations.std()) * math.sqrt(n / (n - 1)), n - 1)
-    return Interval(value, value * math.exp(arms.low), value * math.exp(arms.high))
 
 
 def _finite(launches: Launches) -> list[Floats]:

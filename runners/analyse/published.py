@@ -1,18 +1,203 @@
-"""The published figures that stand beside our own: from other machines, never compared as absolutes."""
+"""What others measured and published, read from what their tools printed: ``data/raw/published``.
+
+Each number has one place, the file in which it was published; ``sources.toml`` says which file is what. All are read by
+the parsers that read our own runs. They come from other machines: beside our own figures, never mixed with them.
+"""
 
 from __future__ import annotations
 
-import pandas as pd
+import csv
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
 
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from runners.errors import WrkbookError
 from runners.folders import PUBLISHED
+from runners.generators import autocannon_text, wrk_text
+from runners.records import percentile_column
+from runners.units import parse_count, parse_duration
+
+_KEYS = ["source", "experiment", "system", "workload"]
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+
+
+class PublishedFile(BaseModel):
+    """A tool's output of one run, or a table; `unit` is that of bare durations, `repeats` marks what stands elsewhere."""
+
+    model_config = _STRICT
+    name: str
+    place: str
+    tool: Literal["wrk", "autocannon", "table"]
+    experiment: str
+    system: str | None = None
+    workload: str | None = None
+    unit: str = ""
+    repeats: bool = False
+
+
+class Source(BaseModel):
+    """One published benchmark; `systems` and `workloads` give the names in its tables ours."""
+
+    model_config = _STRICT
+    title: str
+    url: str = ""
+    documents: tuple[str, ...]
+    machine: str
+    cpu: str = ""
+    server: str = ""
+    load: str
+    threads_count: int | None = None
+    connections_count: int | None = None
+    systems: dict[str, str] = {}
+    workloads: dict[str, str] = {}
+    files: tuple[PublishedFile, ...]
+
+
+def sources(folder: Path = PUBLISHED) -> dict[str, Source]:
+    """The published benchmarks by name.
+
+    Raises
+    ------
+    WrkbookError
+        When ``sources.toml`` is not as it must be; names the source and the field.
+    """
+    path = folder / "sources.toml"
+    try:
+        return {name: Source(**about) for name, about in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    except tomllib.TOMLDecodeError as error:
+        raise WrkbookError(f"{path}: {error}") from error
+    except ValidationError as error:
+        raise WrkbookError(f"{path}: {describe(error)}") from error
+
+
+def describe(error: ValidationError) -> str:
+    """What is wrong in data that people write: the field, and why."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    return ": ".join(part for part in (error.title, field, first["msg"].removeprefix("Value error, ")) if part)
+
+
+def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
+    """All published figures, a row per source × system × workload.
+
+    Columns
+    -------
+    source, experiment, system, workload, machine; throughput_rps, p50_s …, max_s, mean_s, stddev_s, tm99_s, requests_count,
+    duration_s, errors_count, rss_peak_bytes, build_s with its CPU times, offered_rps. What was not published is NaN. Latencies are as
+    printed: wrk's after its correction.
+    """
+    rows = [
+        {"source": name, "machine": source.machine, **row}
+        for name, source in sources(folder).items()
+        for file in source.files
+        if not file.repeats
+        for row in read_file(folder / name / file.name, source, file)
+    ]
+    # Of one cell a tool's output says one thing, a sentence beside it another.
+    return pd.DataFrame(rows).groupby(_KEYS, sort=False, as_index=False).first()
 
 
 def published_values(cells: pd.DataFrame) -> pd.DataFrame:
-    """The rows of ``data/raw/published/*.csv`` for the systems and workloads in `cells`."""
-    frames = [pd.read_csv(path) for path in sorted(PUBLISHED.glob("*.csv"))]
-    known = (
-        pd.concat(frames, ignore_index=True)
-        if frames
-        else pd.DataFrame(columns=["source", "system", "workload", "throughput_rps"])
-    )
+    """The published figures with a throughput, for the systems and workloads in `cells`."""
+    known = figures().dropna(subset=["throughput_rps"])
     return known.merge(cells[["system", "workload"]], on=["system", "workload"])
+
+
+def read_file(path: Path, source: Source, file: PublishedFile) -> Iterator[dict[str, Any]]:
+    """The rows of one file: experiment, system, workload, and what was published of them."""
+    if file.tool == "table":
+        yield from _table(path, source, file)
+        return
+    read = {"wrk": _wrk, "autocannon": _autocannon}[file.tool]
+    about = {"experiment": file.experiment, "system": file.system, "workload": file.workload}
+    yield about | read(path.read_text(encoding="utf-8"))
+
+
+def _wrk(text: str) -> dict[str, float]:
+    parsed = wrk_text.parse_text(text)
+    return {
+        "throughput_rps": parsed.throughput_rps.value,
+        **{percentile_column(at): value.value for at, value in parsed.percentiles_s.items()},
+        "max_s": parsed.latency_s.max.value,
+        "mean_s": parsed.latency_s.mean.value,
+        "stddev_s": parsed.latency_s.stddev.value,
+        "requests_count": parsed.requests_count,
+        "duration_s": parsed.duration_s.value,
+        "errors_count": parsed.errors.total_count,
+    }
+
+
+def _autocannon(text: str) -> dict[str, float]:
+    parsed = autocannon_text.parse_text(text)
+    latency = parsed.latency
+    found = {percentile_column(at): value for at, value in latency.percentiles_s.items()}
+    found |= {"max_s": latency.max_s, "mean_s": latency.mean_s, "stddev_s": latency.stddev_s}
+    return {
+        "throughput_rps": parsed.requests.mean.value,
+        # It counts whole milliseconds: 0 says only that an answer took less than one.
+        **{name: value or math.nan for name, value in found.items()},
+        "duration_s": parsed.duration_s,
+        "errors_count": parsed.errors_count.value,
+    }
+
+
+def _table(path: Path, source: Source, file: PublishedFile) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        for line, row in enumerate(csv.DictReader(lines), start=2):
+            try:
+                system, workload = row.pop("system", None), row.pop("workload", None)
+                yield {
+                    "experiment": file.experiment,
+                    "system": source.systems[system] if system else file.system,
+                    "workload": source.workloads[workload] if workload else file.workload,
+                    **dict(_number(column, text, file.unit) for column, text in row.items()),
+                }
+            except (KeyError, ValueError) as error:
+                raise WrkbookError(f"{path}, line {line}: not known: {error}") from error
+
+
+def _number(column: str, printed: str, unit: str) -> tuple[str, float]:
+    metric, parse = _COLUMNS[column]
+    text = printed.replace(",", "").strip()
+    if not text or text.startswith("?"):
+        return metric, math.nan
+    return metric, parse(text if parse is not parse_duration else text + unit)
+
+
+def _count(text: str) -> float:
+    # Written by hand: 109k, and 5.7K.
+    return parse_count(text.replace("K", "k"))
+
+
+def _megabytes(text: str) -> float:
+    """``9.5Mb``: written by hand, and hardly bits."""
+    return float(text.removesuffix("Mb")) * 1e6
+
+
+def _elapsed(text: str) -> float:
+    """``0m0.466s``, as the shell's ``time`` prints it, or ``32 seconds``."""
+    found = re.fullmatch(r"(?:(\d+)m)?(\d+(?:\.\d+)?) ?s(?:econds)?", text)
+    if found is None:
+        raise ValueError(f"not a time: {text!r}")
+    return int(found[1] or 0) * 60 + float(found[2])
+
+
+# What a column of a published table holds.
+_COLUMNS: dict[str, tuple[str, Callable[[str], float]]] = {
+    **{f"{at}%": (percentile_column(at), parse_duration) for at in (50, 75, 90, 99)},
+    **{f"p{at:g}": (percentile_column(at), parse_duration) for at in (50, 90, 99, 99.9, 99.99)},
+    **{name: (f"{name}_s", parse_duration) for name in ("max", "tm99", "stddev")},
+    "average latency": ("mean_s", parse_duration),
+    **dict.fromkeys(("Req/sec", "Average Req/Sec", "qps"), ("throughput_rps", _count)),
+    "connections per second": ("offered_rps", _count),
+    "peak memory": ("rss_peak_bytes", _megabytes),
+    "real": ("build_s", _elapsed),
+    "user": ("build_user_s", _elapsed),
+    "sys": ("build_system_s", _elapsed),
+}

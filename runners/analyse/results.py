@@ -11,54 +11,25 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.cells import build_cells, build_curves, windows_by_block
+from runners.analyse.connection_checks import ERRORS_TOLERANCE
 from runners.analyse.estimates import compare
-from runners.analyse.published import published_values
-from runners.analyse.tables import Tables, build_tables
+from runners.analyse.latencies import Latencies, latencies_of
+from runners.analyse.published import figures, published_values
+from runners.analyse.recorded import Recorded
+from runners.analyse.scale import ForClaims, for_claims, read_builds
+from runners.analyse.tables import build_tables
 from runners.analyse.verdicts import holm, noise_floor, verdict
 from runners.ledger import Run
-from runners.machine.topology import parse_cpu_list
 from runners.records import PLACEBO, Interval
+
+_PARTS = (("", ""), ("low_", "_low"), ("high_", "_high"))
+_SHARE_COLUMNS = ["system", "floor_system", "workload", "floor_workload"]
+_SHARE_COLUMNS += ["share_ratio", "share_low_ratio", "share_high_ratio"]
 
 
 @dataclass(frozen=True)
-class Results:
-    """An analysed run; the frames' columns are described where they are made.
-
-    Attributes
-    ----------
-    run : where it is in the ledger
-    record : its ``run.json``
-    tables : what goes to ``data/processed``
-    """
-
-    run: Run
-    record: dict[str, Any]
-    tables: Tables
-
-    @property
-    def profile(self) -> str:
-        """``quick``, ``standard`` or ``publication``."""
-        return str(self.record["profile"])
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """As the run was started."""
-        return dict(self.record["parameters"])
-
-    @property
-    def trials(self) -> pd.DataFrame:
-        """One row per window."""
-        return self.tables.trials
-
-    @property
-    def baseline(self) -> str:
-        """The system that the others are compared with: the first, of which the A/A control is a second launch."""
-        return str(self.record["placebo_of"])
-
-    @property
-    def seed(self) -> int:
-        """Of all resampling."""
-        return int(self.parameters["seed"])
+class Results(Recorded):
+    """An analysed run; the frames' columns are described where they are made."""
 
     @cached_property
     def cells(self) -> pd.DataFrame:
@@ -67,21 +38,27 @@ class Results:
             self.tables, [tuple(cell) for cell in self.record["cells"]], self.record["nonconforming"], self.seed
         )
 
+    @property
+    def rated(self) -> list[str]:
+        """The compared workloads at a fixed rate: there systems differ in their service times."""
+        offered = set(self.cells.dropna(subset=["offered_rps"])["workload"]) if "offered_rps" in self.cells else set()
+        return [workload for workload in self.record["compared"] if workload in offered]
+
+    @property
+    def ranked(self) -> list[str]:
+        """The other compared workloads: systems differ in throughput."""
+        return [workload for workload in self.record["compared"] if workload not in self.rated]
+
+    @cached_property
+    def latencies(self) -> Latencies:
+        """The service times of the cells that have a fixed rate."""
+        return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.rated)], self.seed)
+
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """Every pair within each workload: workload, system_a, system_b, ratio (a over b) with its interval, p_adjusted, verdict."""
-        rows = [row for workload in self.record["compared"] for row in self._pairs(workload)]
-        columns = [
-            "workload",
-            "system_a",
-            "system_b",
-            "ratio",
-            "ratio_low",
-            "ratio_high",
-            "p_value",
-            "p_adjusted",
-            "verdict",
-        ]
+        rows = [row for workload in self.ranked for row in self._pairs(workload)]
+        columns = ["workload", "system_a", "system_b", "ratio", "ratio_low", "ratio_high", "p_value", "p_adjusted"]
         frame = pd.DataFrame(rows, columns=columns)
         frame["p_adjusted"] = holm(frame["p_value"].to_numpy(float)) if len(frame) else []
         frame["verdict"] = [self._verdict(row) for _, row in frame.iterrows()]
@@ -93,15 +70,16 @@ class Results:
         ]
         rows = []
         for first, second in itertools.combinations([system for system in systems if system != PLACEBO], 2):
-            found = self._compare((first, workload), (second, workload))
+            found = self.paired((first, workload), (second, workload))
             rows.append({"workload": workload, "system_a": first, "system_b": second, **found})
         if {PLACEBO, self.record["placebo_of"]} <= set(systems):
             # The control is shown, but not tested: it is what the others are tested against.
-            found = self._compare((PLACEBO, workload), (self.record["placebo_of"], workload)) | {"p_value": math.nan}
+            found = self.paired((PLACEBO, workload), (self.record["placebo_of"], workload)) | {"p_value": math.nan}
             rows.append({"workload": workload, "system_a": PLACEBO, "system_b": self.record["placebo_of"], **found})
         return rows
 
-    def _compare(self, first: tuple[str, str], second: tuple[str, str]) -> dict[str, float]:
+    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> dict[str, float]:
+        """The throughput of one (system, workload) over that of another within blocks: ratio, ratio_low, ratio_high, p_value."""
         sides = [windows_by_block(self.tables, *side) for side in (first, second)]
         blocks = sorted(sides[0].keys() & sides[1].keys())
         found = compare([sides[0][block] for block in blocks], [sides[1][block] for block in blocks], seed=self.seed)
@@ -119,6 +97,8 @@ class Results:
             for _, cell in self.cells.iterrows()
             if cell["workload"] == row["workload"] and cell["status"] == "ok"
         }
+        if self._has_errors(row["workload"], row["system_a"], row["system_b"]):
+            return "not comparable"
         return verdict(
             Interval(row["ratio"], row["ratio_low"], row["ratio_high"]),
             self.noise_floor_ratio.get(row["workload"], math.nan) - 1,
@@ -127,14 +107,19 @@ class Results:
             second_client_bound=bound[row["system_b"]],
         )
 
+    def _has_errors(self, workload: str, *systems: str) -> bool:
+        """Whether one of the cells answered so many requests with errors, or not at all, that its rate says little."""
+        rows = self.cells[(self.cells["workload"] == workload) & self.cells["system"].isin(systems)]
+        return bool((rows["errors_fraction"] > ERRORS_TOLERANCE).any())
+
     @cached_property
     def noise_floor_ratio(self) -> dict[str, float]:
         """Workload → how far from 1 the A/A control's ratio is: 1.013 is 1.3 %."""
         original = self.record["placebo_of"]
         found = {}
-        for workload in self.record["compared"]:
+        for workload in self.ranked:
             if windows_by_block(self.tables, PLACEBO, workload) and windows_by_block(self.tables, original, workload):
-                ratio = self._compare((PLACEBO, workload), (original, workload))
+                ratio = self.paired((PLACEBO, workload), (original, workload))
                 found[workload] = 1 + noise_floor([Interval(ratio["ratio"], ratio["ratio_low"], ratio["ratio_high"])])
         return {workload: value for workload, value in found.items() if math.isfinite(value)}
 
@@ -150,78 +135,41 @@ class Results:
             floor_cell = (cell["server"], f"{floor}-{cell['operations_count']:.0f}")
             known = windows_by_block(self.tables, *floor_cell) if floor and cell["status"] == "ok" else {}
             if known and cell["workload"] in self.record["compared"] and cell["system"] != PLACEBO:
-                found = self._compare((cell["system"], cell["workload"]), floor_cell)
-                row = {
-                    "system": cell["system"],
-                    "floor_system": cell["server"],
-                    "workload": cell["workload"],
-                    "floor_workload": floor_cell[1],
-                }
-                rows.append(
-                    row
-                    | {
-                        "share_ratio": found["ratio"],
-                        "share_low_ratio": found["ratio_low"],
-                        "share_high_ratio": found["ratio_high"],
-                    }
-                )
-        return pd.DataFrame(
-            rows,
-            columns=[
-                "system",
-                "floor_system",
-                "workload",
-                "floor_workload",
-                "share_ratio",
-                "share_low_ratio",
-                "share_high_ratio",
-            ],
-        )
+                found = self.paired((cell["system"], cell["workload"]), floor_cell)
+                row = {"system": cell["system"], "floor_system": cell["server"]}
+                row |= {"workload": cell["workload"], "floor_workload": floor_cell[1]}
+                ratios = {f"share_{part}ratio": found[f"ratio{end}"] for part, end in _PARTS}
+                rows.append(row | ratios)
+        return pd.DataFrame(rows, columns=_SHARE_COLUMNS)
 
     @cached_property
     def curves(self) -> pd.DataFrame:
         """See :func:`runners.analyse.cells.build_curves`."""
         return build_curves(self.tables, self.cells)
 
-    @property
-    def checks(self) -> pd.DataFrame:
-        """One row per trial and check."""
-        return self.tables.checks
-
     @cached_property
     def published(self) -> pd.DataFrame:
         """The published values for the cells of this run, from another machine."""
         return published_values(self.cells)
 
-    @property
-    def machine(self) -> dict[str, Any]:
-        """Facts of the machine that measured, with the CPUs of each role as ``pinning``."""
-        return dict(self.record["machine"]) | {"pinning": dict(self.record["pinning"])}
+    @cached_property
+    def builds(self) -> pd.DataFrame:
+        """See :func:`runners.analyse.scale.read_builds`."""
+        return read_builds(self.run)
 
     @property
-    def about_machine(self) -> dict[str, Any]:
-        """What was seen of the machine before measuring (see :mod:`runners.machine_record`); empty where nobody looked."""
-        return dict(self.record.get("about_machine") or {})
+    def published_amounts(self) -> pd.DataFrame:
+        """All that was published for this experiment's systems and others, whether or not they are cells of this run."""
+        known = figures()
+        return known[known["experiment"] == self.run.experiment]
 
-    @property
-    def cpus(self) -> dict[str, tuple[int, ...]]:
-        """Role → its CPUs."""
-        return {role: parse_cpu_list(text) for role, text in self.record["pinning"].items()}
+    @cached_property
+    def for_claims(self) -> ForClaims:
+        """What the judge of claims reads: see :func:`runners.analyse.scale.for_claims`.
 
-    @property
-    def idle_speed(self) -> pd.DataFrame:
-        """What was seen of the idle machine's speed: cpu, at_s, mean_hz, wakes_hz."""
-        return pd.DataFrame(self.about_machine.get("idle_speed", []), columns=["cpu", "at_s", "mean_hz", "wakes_hz"])
-
-    @property
-    def versions(self) -> dict[str, Any]:
-        """Versions of every component that measured or was measured."""
-        return dict(self.record["versions"])
-
-    @property
-    def precision_ratio(self) -> float:
-        """The half-width that the run aimed at."""
-        return float(self.parameters["precision"])
+        The published build was of a Go that came with its library compiled: what is built after a change is the nearest to it.
+        """
+        return for_claims(self, self.builds.set_index("system")["incremental_s"].to_dict())
 
     @cached_property
     def precision_reached_ratio(self) -> float:
@@ -229,16 +177,6 @@ class Results:
         frame = self.comparisons
         widths = (frame["ratio_high"] - frame["ratio_low"]) / 2 / frame["ratio"]
         return float(widths.max()) if len(widths) and widths.notna().all() else math.inf
-
-    @property
-    def blocks_count(self) -> int:
-        """Blocks that were measured."""
-        return int(self.trials["block"].nunique()) if len(self.trials) else 0
-
-    @property
-    def measured_s(self) -> float:
-        """Time that the blocks took, launches and warm-ups included."""
-        return float(self.trials.groupby("block")["block_s"].first().sum()) if len(self.trials) else 0.0
 
     @property
     def budget_note(self) -> str:

@@ -18,10 +18,14 @@ system met more of the slow moments than another.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import fmean
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from runners.machine.topology import parse_cpu_list
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +39,15 @@ _BEST = 0.95
 _HUBER = 1.345
 _ROUNDS = 20
 _POOLED_WINDOWS = 6
+
+
+def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
+    """What the probes on the server's CPUs saw in a window, as :func:`with_speed` wants it; NaN where one is missing."""
+    seen = [raw.get("speed", {}).get(str(cpu)) for cpu in parse_cpu_list(record["cpus"]["server"])]
+    return {
+        f"probe_{name}": fmean(probe[name] for probe in seen) if all(seen) else np.nan
+        for name in ("mean_hz", "p90_hz", "wakes_hz")
+    }
 
 
 def with_speed(windows: pd.DataFrame) -> pd.DataFrame:

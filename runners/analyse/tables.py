@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 
 from runners import histograms
 from runners.analyse.checks import trial_checks
-from runners.analyse.speed import with_speed
+from runners.analyse.speed import seen_by_probes, with_speed
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
@@ -94,21 +93,10 @@ def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Each window of a record, without its warm-up, as :func:`runners.analyse.speed.with_speed` wants it."""
     keys = {name: record[name] for name in ("block", "system", "workload")}
     return [
-        {**keys, "throughput_rps": result.throughput_rps, **_speed(record, raw)}
+        {**keys, "throughput_rps": result.throughput_rps, **seen_by_probes(record, raw)}
         for raw, result in load_results(record)
         if raw["kind"] == "window"
     ]
-
-
-def _speed(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
-    """What the probes on the server's CPUs saw; NaN where there was none."""
-    cpus = map(str, parse_cpu_list(record["cpus"]["server"]))
-    seen = [raw.get("speed", {}).get(cpu) for cpu in cpus]
-    known = [probe for probe in seen if probe]
-    return {
-        f"probe_{name}": fmean(probe[name] for probe in known) if known and len(known) == len(seen) else np.nan
-        for name in ("mean_hz", "p90_hz", "wakes_hz")
-    }
 
 
 def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:
@@ -121,17 +109,26 @@ def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:
 def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) -> dict[str, Any]:
     errors = result.errors
     return {
-        "warmup": raw["kind"] == "warmup",
+        "warmup": raw["kind"] != "window",
         "started_at": raw["started_at"],
         "operations_count": np.nan if record["operations"] is None else record["operations"],
         "body_bytes": record["body_bytes"],
+        "generator": record["generator"],
+        "records_count": np.nan if record.get("count") is None else record["count"],
+        "apart": not set(parse_cpu_list(record["cpus"]["server"])) & set(parse_cpu_list(record["cpus"]["generator"])),
+        "offered_rps": raw["load"].get("rate_rps") or np.nan,
+        "asked_connections_count": raw["load"]["connections"],
+        "established_count": max(
+            (sample["connections_count"] for sample in raw["samples"] if "connections_count" in sample), default=np.nan
+        ),
         "throughput_rps": result.throughput_rps,
-        **_speed(record, raw),
+        **seen_by_probes(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
         "duration_s": result.duration_s,
         "read_bytes": result.read_bytes,
         "connections_count": result.connections_count,
+        "opening_s": raw["load"].get("opening_s", 0.0),
         "errors_connect_count": errors.connect_count,
         "errors_read_count": errors.read_count,
         "errors_write_count": errors.write_count,
@@ -139,7 +136,17 @@ def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) 
         "errors_status_count": errors.status_count,
         "startup_s": record["startup_s"],
         "block_s": record["block_s"],
+        **_own_memory(record),
         "generator_warnings": "; ".join(result.warnings),
+    }
+
+
+def _own_memory(record: dict[str, Any]) -> dict[str, float]:
+    """What the trial's process held before and after its windows, where it had one of its own."""
+    return {
+        f"memory_{when}_{name}": record.get(f"memory_{when}", {}).get(name, np.nan)
+        for when in ("before", "after")
+        for name in ("rss_bytes", "pss_bytes", "fds_count")
     }
 
 

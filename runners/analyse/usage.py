@@ -6,7 +6,7 @@ from typing import Any
 
 from runners.machine.topology import parse_cpu_list
 
-ROLES = ("server", "generator")
+ROLES = ("server", "generator", "backend")
 
 
 def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: int) -> list[dict[str, Any]]:
@@ -14,7 +14,8 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
 
     Fractions are of the time between the first and the last sample, over the role's CPUs. ``cpu_s`` of the server is
     over the whole window and precise; its split in user and system time has the kernel's tick of 10 ms. What wrkbook itself
-    used to look and to probe is not in ``other_fraction``.
+    used to look and to probe is not in ``other_fraction``, nor is what another role used that shares the CPUs. ``used_fraction`` is the
+    role's own part of ``busy_fraction``.
     """
     samples = raw["samples"]
     if len(samples) < 2:
@@ -22,21 +23,27 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
     first, last = samples[0], samples[-1]
     elapsed_s = last["at_s"] - first["at_s"]
     rows = []
-    for role in ROLES:
+    sampled = {role: parse_cpu_list(record["cpus"][role]) for role in ROLES if role in first}
+    for role, cpus in sampled.items():
         start, end = first[role], last[role]
-        cpus = parse_cpu_list(record["cpus"][role])
         busy, steal = _fractions(first["cpus"], last["cpus"], cpus)
         own_s = end["cpu_s"] - start["cpu_s"]
         ours_s = sum(last["ours"][cpu] - first["ours"][cpu] for cpu in map(str, cpus))
+        for other, others in sampled.items():
+            if other != role and (shared := set(others) & set(cpus)):
+                ours_s += (last[other]["cpu_s"] - first[other]["cpu_s"]) * len(shared) / len(others)
         ticks = end["user_s"] - start["user_s"], end["system_s"] - start["system_s"]
         row = {
             "role": role,
             "busy_fraction": busy,
+            "used_fraction": own_s / (elapsed_s * len(cpus)),
             "steal_fraction": steal,
             "other_fraction": max(0.0, busy - steal - (own_s + ours_s) / (elapsed_s * len(cpus))),
             "cpu_s": raw["server_cpu_s"] if role == "server" else own_s,
             "user_fraction": ticks[0] / sum(ticks) if sum(ticks) else float("nan"),
             "rss_peak_bytes": max(sample[role]["rss_peak_bytes"] for sample in samples),
+            "pss_bytes": max((sample[role].get("pss_bytes", float("nan")) for sample in samples), key=_known_first),
+            "fds_count": max((sample[role].get("fds_count", float("nan")) for sample in samples), key=_known_first),
             "threads_count": max(sample[role]["threads_count"] for sample in samples),
             "context_switches_rps": (end["context_switches_count"] - start["context_switches_count"]) / elapsed_s,
             "strays_count": sum(len(sample[role]["strays"]) for sample in samples),
@@ -44,8 +51,16 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
         row["cpu_per_request_s"] = (
             row["cpu_s"] / requests_count if role == "server" and requests_count else float("nan")
         )
+        # The other roles are seen from the first to the last sample only; the rate is that of the whole window.
+        rate_rps = requests_count / raw["load"]["duration_s"]
+        row["cpu_per_request_sampled_s"] = own_s / (elapsed_s * rate_rps) if requests_count else float("nan")
         rows.append(row)
     return rows
+
+
+def _known_first(value: float) -> float:
+    """For max(): NaN is smaller than any number."""
+    return value if value == value else float("-inf")
 
 
 def _fractions(before: dict[str, Any], after: dict[str, Any], cpus: tuple[int, ...]) -> tuple[float, float]:

@@ -10,13 +10,26 @@ from functools import lru_cache
 from typing import Any
 
 from runners.contract.batch import normalised
+from runners.contract.data import relayed
+from runners.contract.findings import AS_PUBLISHED, BACKED, UnexpectedError, shown
+from runners.contract.fresh import drawn
 from runners.contract.messages import Answer
 from runners.contract.oracle import decode
 from runners.contract.strict import ContractError, parse, plain
 
 # The clock of the answer is the one of this machine; servers renew the date about once a second.
 _OLDEST_DATE_S = 10.0
-_SHOWN_CHARACTERS = 120
+# Of these workloads any answer but 200 may be of any type.
+_PLAIN = ("ping", "ping-delay", "text", "json", "json10", "blog", "relay")
+_CONTENT_TYPES = {
+    "ping": "text/plain",
+    "ping-delay": "text/plain",
+    "text": "text/plain",
+    "relay": "text/plain",
+    "blog": "text/html",
+}
+# How soon an answer must be there that says that the database is not.
+_SOON_S = 3.0
 
 
 def status_difference(answer: Answer, statuses: frozenset[int]) -> str | None:
@@ -27,29 +40,28 @@ def status_difference(answer: Answer, statuses: frozenset[int]) -> str | None:
     return f"status {answer.status} instead of {allowed}"
 
 
-def header_difference(answer: Answer, content_type: str | None) -> str | None:
-    """Say how the headers differ from the contract.
+def header_difference(answer: Answer, workload: str) -> str | None:
+    """Say how the headers of an answer differ from the contract; its status is known to be right.
 
     Parameters
     ----------
     answer
         The answer.
-    content_type
-        The media type that it must have, any if None; a charset may be added.
+    workload
+        The workload that was asked for; empty for the server as a whole.
     """
     for name in ("content-type", "content-length", "date"):
         if name not in answer.headers:
             return f"header {name.title()} is missing"
-    media_type = answer.headers["content-type"].partition(";")[0].strip().lower()
-    if content_type is not None and media_type != content_type:
-        return f"header Content-Type is {media_type!r} instead of {content_type!r}"
+    if difference := _type_difference(answer, workload):
+        return difference
     if "content-encoding" in answer.headers:
         return f"the answer is compressed ({answer.headers['content-encoding']})"
     return _date_difference(answer.headers["date"])
 
 
 def body_difference(answer: Answer, workload: str, expect: Mapping[str, Any], sent: bytes) -> str | None:
-    """Say how the body of an answer with status 200 or 400 differs from what a vector expects.
+    """Say how the body of an answer with status 200, 400 or 503 differs from what a vector expects.
 
     Parameters
     ----------
@@ -62,8 +74,12 @@ def body_difference(answer: Answer, workload: str, expect: Mapping[str, Any], se
     sent
         The body of the request, for echoes that must equal it.
     """
-    if answer.status == 400:
-        return None if workload in ("ping", "ping-delay") else _error_difference(answer.body)
+    if answer.status == 503 and answer.elapsed_s > _SOON_S:
+        return f"answered only after {answer.elapsed_s:.1f} s"
+    if answer.status != 200:
+        return None if workload in _PLAIN else _error_difference(answer.body)
+    if workload in AS_PUBLISHED:
+        return _no_json(answer.body)
     if workload == "decode" and "receipt" in expect:
         return _json_difference(expect["receipt"], answer.body)
     if workload == "roundtrip" and "echo" in expect:
@@ -71,8 +87,14 @@ def body_difference(answer: Answer, workload: str, expect: Mapping[str, Any], se
         return echo_difference(_normalised(sent) if isinstance(wanted, str) else wanted, answer.body)
     if workload == "discard" and "json" in expect:
         return _json_difference(expect["json"], answer.body)
-    if workload.startswith("ping") and answer.body != str(expect["text"]).encode():
-        return f"body is {_shown(answer.body)} instead of {expect['text']!r}"
+    if "text" in expect and answer.body != str(expect["text"]).encode():
+        return f"body is {shown(answer.body)} instead of {expect['text']!r}"
+    if "file" in expect:
+        return _relayed_difference(answer.body)
+    try:
+        drawn(expect, answer.body)
+    except UnexpectedError as error:
+        return str(error)
     return None
 
 
@@ -121,7 +143,7 @@ def first_difference(expected: object, got: object, place: str = "$", null_is_ab
         return None if len(expected) == len(got) else f"{place} has {len(got)} elements instead of {len(expected)}"
     if _scalar(expected) == _scalar(got):
         return None
-    return f"{place} is {_shown(got)} instead of {_shown(expected)}"
+    return f"{place} is {shown(got)} instead of {shown(expected)}"
 
 
 _OPTIONAL = frozenset({"readColumns", "dataReturnType", "operationId"})
@@ -131,6 +153,26 @@ def _scalar(value: object) -> tuple[type, object]:
     if isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     return type(value), value if not isinstance(value, dict | list) else id(value)
+
+
+def _type_difference(answer: Answer, workload: str) -> str | None:
+    if answer.status != 200 and (workload in _PLAIN or (workload in BACKED and answer.status in (404, 405))):
+        return None
+    wanted = _CONTENT_TYPES.get(workload, "application/json") if answer.status == 200 else "application/json"
+    media_type, _, parameter = answer.headers["content-type"].lower().partition(";")
+    if media_type.strip() != wanted:
+        return f"header Content-Type is {media_type.strip()!r} instead of {wanted!r}"
+    if wanted == "text/html" and parameter.replace('"', "").strip() != "charset=utf-8":
+        return f"header Content-Type is {answer.headers['content-type']!r}, without charset=utf-8"
+    return None
+
+
+def _relayed_difference(body: bytes) -> str | None:
+    whole = relayed()
+    if len(body) != len(whole):
+        return f"body has {len(body)} bytes instead of {len(whole)}"
+    place = next((place for place, (one, other) in enumerate(zip(whole, body, strict=True)) if one != other), None)
+    return None if place is None else f"body differs from byte {place} on: {shown(body[place : place + 20])}"
 
 
 def _date_difference(text: str) -> str | None:
@@ -145,25 +187,28 @@ def _json_difference(expected: Mapping[str, Any], body: bytes) -> str | None:
     try:
         return first_difference(expected, plain(parse(body).root))
     except ContractError as error:
-        return f"the body {_shown(body)} is no JSON: {error}"
+        return f"the body {shown(body)} is no JSON: {error}"
+
+
+def _no_json(body: bytes) -> str | None:
+    try:
+        parse(body)
+    except ContractError as error:
+        return f"the body {shown(body)} is no JSON: {error}"
+    return None
 
 
 def _error_difference(body: bytes) -> str | None:
     try:
         answer = plain(parse(body).root)
     except ContractError as error:
-        return f"the error {_shown(body)} is no JSON: {error}"
+        return f"the error {shown(body)} is no JSON: {error}"
     if isinstance(answer, dict) and set(answer) == {"error"} and isinstance(answer["error"], str) and answer["error"]:
         return None
-    return f'the error is {_shown(body)} instead of {{"error":"…"}}'
+    return f'the error is {shown(body)} instead of {{"error":"…"}}'
 
 
 # Long bodies are expected again and again: of every codec, before and after every measurement.
 @lru_cache(maxsize=64)
 def _normalised(sent: bytes) -> dict[str, Any]:
     return normalised(decode(sent))
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"

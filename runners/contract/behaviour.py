@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from runners.contract import renewal
 from runners.contract.accepted import SAMPLE
 from runners.contract.bodies import request_body
 from runners.contract.examination import answer_difference, filled, request_of
 from runners.contract.exchange import Connection, NoAnswerError
-from runners.contract.findings import GETTING, Finding, Service, finding
+from runners.contract.findings import AS_PUBLISHED, BACKED, GETTING, Finding, Service, finding
 from runners.contract.messages import Answer, Message
 from runners.contract.oracle import BODY_LIMIT_BYTES
 from runners.contract.vectors import AS_SENT, Vector, for_batch
@@ -44,13 +45,37 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
     """
     findings: list[Finding] = []
     for service in services:
-        if service.workload not in GETTING:
+        if service.workload not in (*GETTING, *AS_PUBLISHED):
             findings += _transfers(base_url, service)
     pings = [service for service in services if service.workload == "ping"]
     for service in services:
         if service.workload == "ping-delay" and _RANDOM not in service.path:
             findings += _delays(base_url, service, pings)
+        if service.workload in renewal.RENEWED:
+            findings += renewal.check(base_url, service)
     return findings
+
+
+def check_absence(base_url: str, services: Sequence[Service]) -> Iterator[Finding]:
+    """Ask many times at once for what needs a database that is away, and for something else behind them."""
+    others = [service for service in services if service.workload not in BACKED and service.workload in GETTING]
+    others = [service for service in others if "{" not in service.path]
+    for service in services:
+        if service.workload not in BACKED:
+            continue
+        message = Message("GET", service.path)
+        vector = Vector("", (), {}, {"status": 503})
+        answers: list[Answer] = []
+        try:
+            answers, other_s = _side_by_side(base_url, message, _SIDE_BY_SIDE, others)
+            differences = [answer_difference(answer, vector, service.workload) for answer in answers]
+            if other_s > _PATIENCE_S:
+                differences.append(f"{others[0].path} was answered behind them only after {other_s * 1000:.0f} ms")
+        except NoAnswerError as error:
+            differences = [str(error)]
+        name = f"{_SIDE_BY_SIDE} requests at once are told that the database is away"
+        for difference in filter(None, dict.fromkeys(differences)):
+            yield finding(name, service, message, "status: 503", difference)
 
 
 def _transfers(base_url: str, service: Service) -> Iterator[Finding]:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from runners.contract import behaviour
+from runners.contract import behaviour, renewal
 from runners.contract.batch import normalised
 from runners.contract.examination import Examination, answer_difference, request_of
 from runners.contract.exchange import Connection, NoAnswerError
-from runners.contract.findings import GETTING, Finding, Service
+from runners.contract.findings import AS_PUBLISHED, BACKED, GETTING, Finding, Service
 from runners.contract.oracle import judge
+from runners.contract.resources import expected, query_of
 from runners.contract.vectors import Vector, body_spec, load
 
 
 @dataclass(frozen=True)
 class Probe:
-    """The outcome of one request: how its answer differs (None: it does not), and how many bytes were received."""
+    """The outcome of one request: how its answer differs (None: it does not), and how many bytes were received.
+
+    `varies` says that right answers to this request may differ in length, `body_bytes` what of them is not headers.
+    """
 
     difference: str | None
     answer_bytes: int
+    varies: bool = False
+    body_bytes: int = 0
 
 
 def check(
@@ -46,9 +52,10 @@ def check(
         Empty for a server that keeps the contract.
     """
     chosen = [vector for vector in (stored() if vectors is None else vectors) if vector.quick or not quick]
+    chosen = [vector for vector in chosen if vector.backend]
     with Connection(base_url) as connection:
         examination = Examination(connection)
-        examination.try_all(vector for vector in chosen if not vector.workloads)
+        examination.try_all(_of_the_server(chosen, services))
         for service in services:
             examination.try_all((vector for vector in chosen if service.workload in vector.workloads), service)
     if quick or examination.given_up:
@@ -56,10 +63,37 @@ def check(
     return examination.findings + behaviour.check(base_url, services)
 
 
+def check_without_backend(base_url: str, services: Sequence[Service]) -> list[Finding]:
+    """Try a server whose database is away, or has never been there.
+
+    What needs the database is refused within 3 s, over one connection and over many at once; everything else works.
+
+    Parameters
+    ----------
+    base_url
+        `http://127.0.0.1:PORT`.
+    services
+        All that the server says that it serves, those without a database too.
+    """
+    findings = check(base_url, [service for service in services if service.workload not in BACKED], quick=True)
+    away = [vector for vector in stored() if not vector.backend]
+    with Connection(base_url) as connection:
+        examination = Examination(connection)
+        for service in services:
+            examination.try_all((vector for vector in away if service.workload in vector.workloads), service)
+    if examination.given_up:
+        return findings + examination.findings
+    return [*findings, *examination.findings, *behaviour.check_absence(base_url, services)]
+
+
 def quick_check(
-    base_url: str, service: Service, body: bytes | None = None, parameters: Mapping[str, str] | None = None
+    base_url: str,
+    service: Service,
+    body: bytes | None = None,
+    parameters: Mapping[str, str] | None = None,
+    count: int | None = None,
 ) -> Probe:
-    """Send one good request and compare its answer with the contract.
+    """Send one good request and compare its answer with the contract; another one, if the answer must change.
 
     Parameters
     ----------
@@ -68,17 +102,22 @@ def quick_check(
     service
         The workload and its path.
     body
-        The body to send; None for ping and ping-delay. It need not be a batch: the oracle says what is expected.
+        The body to send; None for workloads that send none. It need not be a batch: the oracle says what is expected.
     parameters
         Those of the path that differ from `DEFAULT_PARAMETERS`; `ms` is the delay of ping-delay.
+    count
+        How many rows sql2 is asked for.
     """
-    vector = _vector_of(service.workload, body, tuple(sorted((parameters or {}).items())))
+    vector = _vector_of(service.workload, body, tuple(sorted((parameters or {}).items())), count)
+    message = request_of(vector, service)
     with Connection(base_url) as connection:
         try:
-            answer = connection.exchange(request_of(vector, service))
+            answer = connection.exchange(message)
+            difference = answer_difference(answer, vector, service.workload)
+            difference = difference or renewal.unchanged(connection, message, vector, service.workload, answer)
         except NoAnswerError as error:
             return Probe(str(error), 0)
-    return Probe(answer_difference(answer, vector, service.workload), answer.raw_bytes)
+    return Probe(difference, answer.raw_bytes, service.workload in renewal.RENEWED, len(answer.body))
 
 
 def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Finding]:
@@ -89,8 +128,8 @@ def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Findi
     with Connection(base_url) as connection:
         examination = Examination(connection)
         for service in services:
-            if service.workload not in GETTING:
-                examination.try_all([_vector_of(service.workload, body, ())], service)
+            if service.workload not in (*GETTING, *AS_PUBLISHED):
+                examination.try_all([_vector_of(service.workload, body, (), None)], service)
     return examination.findings
 
 
@@ -101,7 +140,7 @@ def storm(base_url: str, services: Iterable[Service], requests_count: int = 10_0
     """
     with Connection(base_url) as connection:
         examination = Examination(connection)
-        for service in (chosen := [service for service in services if service.workload not in GETTING]):
+        for service in (chosen := _held(services)):
             bad = [vector for vector in stored() if service.workload in vector.workloads and _is_short_and_bad(vector)]
             rounds = requests_count // len(chosen) // len(bad) + 1
             examination.try_all((vector for _ in range(rounds) for vector in bad), service)
@@ -111,6 +150,11 @@ def storm(base_url: str, services: Iterable[Service], requests_count: int = 10_0
     return examination.findings
 
 
+def _held(services: Iterable[Service]) -> list[Service]:
+    """Return the services that bad requests are sent to: those that take a body and are held to what they make of it."""
+    return [service for service in services if service.workload not in (*GETTING, *AS_PUBLISHED)]
+
+
 @lru_cache(maxsize=1)
 def stored() -> tuple[Vector, ...]:
     """The vectors of `vectors.json`, read once."""
@@ -118,11 +162,12 @@ def stored() -> tuple[Vector, ...]:
 
 
 @lru_cache(maxsize=64)
-def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, str], ...]) -> Vector:
+def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, str], ...], count: int | None) -> Vector:
     """Return a vector for a request that was not foreseen."""
     request: dict[str, Any] = {"parameters": dict(parameters)}
     if workload in GETTING:
-        return Vector(f"{workload} is answered", (workload,), request, {"status": 200, "text": "Hello, World!"})
+        request["suffix"] = query_of(count)
+        return Vector(f"{workload} is answered", (workload,), request, expected(workload, count))
     content = body or b""
     verdict = judge(content)
     expect: dict[str, Any] = {"status": sorted(verdict.statuses)}
@@ -132,6 +177,13 @@ def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, s
         expect |= {"receipt": verdict.receipt.as_json(), "echo": normalised(verdict.batch)}
     name = f"a body of {len(content)} bytes is answered as the oracle says"
     return Vector(name, (workload,), request | {"body": body_spec(content)}, expect)
+
+
+def _of_the_server(vectors: Iterable[Vector], services: Sequence[Service]) -> Iterator[Vector]:
+    """Yield the vectors for the server as a whole, but for paths that it serves; none for a proxy that only relays."""
+    served = {service.path for service in services}
+    if {service.workload for service in services} != {"relay"}:
+        yield from (vector for vector in vectors if not vector.workloads and vector.request["path"] not in served)
 
 
 def _is_short_and_bad(vector: Vector) -> bool:

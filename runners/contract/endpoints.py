@@ -1,4 +1,4 @@
-"""The golden vectors of everything that is not a batch: ping, discard, paths, their parameters, and methods."""
+"""The golden vectors of ping and discard, and of paths, their parameters, and methods."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from runners.contract.accepted import SAMPLE
+from runners.contract.findings import AS_PUBLISHED
 from runners.contract.oracle import receipt
 from runners.contract.vectors import AS_SENT, Vector, padded_to_limit
 
 _WITH_BODY = ("discard", "decode", "roundtrip")
+HELLO: dict[str, Any] = {"text": "Hello, World!"}
 _ACCENTED = "%C3%A9"
 _EMOJI = "%F0%9F%98%80"
 
 
 def endpoints() -> Iterator[Vector]:
     """Yield the vectors."""
-    hello = {"status": 200, "text": "Hello, World!"}
+    hello = {"status": 200} | HELLO
     yield Vector("ping says hello", ("ping",), {}, hello, quick=True)
     for delay in ("0", "1", "20"):
         yield Vector(f"ping after {delay} ms says hello", ("ping-delay",), {"parameters": {"ms": delay}}, hello)
     for delay in ("abc", "-1", "60001", "1.5", "1e1", "+5", "0x10", "99999999999999999999", "5ms", "%20", "1%202"):
         request = {"parameters": {"ms": delay}}
         yield Vector(f"a delay of {delay!r} is refused", ("ping-delay",), request, {"status": [400, 404]})
+    batch = {"body": {"text": SAMPLE}}
+    yield Vector("a batch is answered with some JSON", AS_PUBLISHED, batch, {"status": 200}, quick=True)
     yield from _discard()
     yield from _parameters()
     yield from _paths_and_methods()

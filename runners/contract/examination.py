@@ -34,17 +34,15 @@ def filled(path: str, parameters: dict[str, str]) -> str:
 def answer_difference(answer: Answer, vector: Vector, workload: str) -> str | None:
     """Return the first difference between an answer and what a vector expects of a workload.
 
-    A connection may be closed with a refusal, which has been announced then; the answer to a ping that is refused may
-    be of any type.
+    A connection may be closed with a refusal, which has been announced then.
     """
     if difference := status_difference(answer, vector.statuses):
         return difference
-    content_type = "text/plain" if workload in GETTING else "application/json"
-    if difference := header_difference(answer, None if workload in GETTING and answer.status != 200 else content_type):
+    if difference := header_difference(answer, workload):
         return difference
     if answer.status == 200 and answer.closes:
         return "the connection is not kept alive"
-    if answer.status not in (200, 400):
+    if answer.status not in (200, 400, 503):
         return None
     return body_difference(answer, workload, vector.expect, vector.body or b"")
 

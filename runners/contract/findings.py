@@ -7,8 +7,19 @@ from typing import Protocol
 
 from runners.contract.messages import Answer, Message
 
-GETTING = ("ping", "ping-delay")
+# The workloads that send no body; all others send a batch, or any bytes, with POST.
+GETTING = ("ping", "ping-delay", "text", "json", "sql1", "sql2", "json10", "blog", "relay")
+# The workloads that take a batch and are held to nothing but some JSON: what published servers did, whose work was not equal.
+AS_PUBLISHED = ("decode-as-published", "roundtrip-as-published")
+# The workloads that a database stands behind.
+BACKED = ("sql1", "sql2")
+
 _SHOWN_CHARACTERS = 400
+_SHOWN_VALUE_CHARACTERS = 120
+
+
+class UnexpectedError(ValueError):
+    """An answer that is not the one that the contract asks for; the message is the first difference."""
 
 
 class Service(Protocol):
@@ -25,6 +36,12 @@ class Service(Protocol):
     @property
     def path(self) -> str:
         """The path, with its parameters in braces."""
+
+
+def shown(value: object) -> str:
+    """Return a value as a difference shows it: its beginning."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN_VALUE_CHARACTERS else text[:_SHOWN_VALUE_CHARACTERS] + "…"
 
 
 @dataclass(frozen=True)

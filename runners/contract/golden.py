@@ -6,9 +6,10 @@ from runners.contract.accepted import accepted
 from runners.contract.endpoints import endpoints
 from runners.contract.malformed import malformed
 from runners.contract.refused import refused
+from runners.contract.resources import resources
 from runners.contract.vectors import Vector
 
 
 def golden() -> list[Vector]:
     """Return the vectors that `vectors.json` must hold."""
-    return [*endpoints(), *accepted(), *refused(), *malformed()]
+    return [*endpoints(), *resources(), *accepted(), *refused(), *malformed()]

@@ -22,12 +22,15 @@ _LONGEST_ECHO_CHARACTERS = 4000
 _ABOUT = {
     "about": "Requests and what must be answered. Written by: python -m runners.contract --write-vectors",
     "workloads": "The workloads that a vector is for. None: it is for the server as a whole, and names its path.",
-    "request": "method: unless given, GET for ping and ping-delay, else POST. path: instead of the served one. "
+    "request": "method: unless given, POST for discard, decode and roundtrip, else GET. path: instead of the served one. "
     "suffix: appended to it. parameters: of the path, percent-encoded already.",
     "body": "text (as UTF-8), or base64, or parts: each a text, or a piece to repeat, with another between.",
     "expect": "status: one, or several that are allowed. receipt: the answer of decode. echo: the answer of roundtrip; "
-    "'as sent': it equals the request. text, json: the answers of other workloads. With 400 comes an error object.",
+    "'as sent': it equals the request. text, json: the answers of other workloads. greeting: message and ts, the present "
+    "time in this form. rows: an array of so many rows of the table. numbers: an object of so many. posts: a page of so "
+    "many. file: the content of this file in data/. With 400 and 503 comes an error object.",
     "quick": "Whether the vector is one of the few that are tried before every measurement.",
+    "backend": "false: the vector is for the time while the database is away, not for the usual one.",
 }
 
 
@@ -40,6 +43,7 @@ class Vector:
     request: Mapping[str, Any] = field(default_factory=dict)
     expect: Mapping[str, Any] = field(default_factory=dict)
     quick: bool = False
+    backend: bool = True
 
     @cached_property
     def body(self) -> bytes | None:
@@ -123,6 +127,7 @@ def padded_to_limit(text: str, excess: int = 0) -> list[dict[str, Any]]:
 def _vector_text(vector: Vector) -> str:
     members: dict[str, Any] = {"name": vector.name, "workloads": vector.workloads}
     members |= {"quick": True} if vector.quick else {}
+    members |= {} if vector.backend else {"backend": False}
     members |= {"request": vector.request, "expect": vector.expect}
     lines = [f"{json.dumps(name)}: {json.dumps(member, ensure_ascii=False)}" for name, member in members.items()]
     return "    {" + ",\n     ".join(lines) + "}"

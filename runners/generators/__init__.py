@@ -22,10 +22,14 @@ class Generator(Protocol):
     ----------
     name : as its authors write it
     packages : Debian packages that hold it
+    built_by : the folder of ``servers/`` that builds it, shown at /build; None where a Debian package holds it
+    opens_first : whether it opens all its connections before it sends the first request, and ends when it gets SIGINT
     """
 
     name: str
     packages: tuple[str, ...]
+    built_by: str | None
+    opens_first: bool
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write what :meth:`command` refers to into a folder, once for any number of windows."""
@@ -35,7 +39,7 @@ class Generator(Protocol):
         """Arguments of one window, for a sandbox that shows the prepared folder as ``LOAD_FOLDER``.
 
         Tools that take whole seconds only are asked for the next whole second: whoever starts the command sends it
-        SIGINT after ``load.duration_s``.
+        SIGINT after ``load.duration_s``. Tools that take fractions ignore that signal.
 
         Raises
         ------

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from runners.errors import WrkbookError, did_you_mean
 from runners.generators import Generator
+from runners.generators.autocannon import Autocannon
+from runners.generators.perf_gauge import PerfGauge
 from runners.generators.wrk import Wrk
 
-GENERATORS: dict[str, Generator] = {"wrk": Wrk()}
+GENERATORS: dict[str, Generator] = {generator.name: generator for generator in (Wrk(), Autocannon(), PerfGauge())}
+
+
+def generator_named(name: str) -> Generator:
+    """The load generator called `name`.
+
+    Raises
+    ------
+    WrkbookError
+        When there is none, with the nearest known one.
+    """
+    if name not in GENERATORS:
+        raise WrkbookError(f"there is no load generator named {name!r}", did_you_mean(name, list(GENERATORS)))
+    return GENERATORS[name]

@@ -10,6 +10,7 @@ What wrk 4.1.0 counts, from its src/wrk.c:
 - Statuses of 400 and more are counted; redirects pass.
 - Each thread opens connections // threads. One that cannot be opened, for example for want of file descriptors, is a
   connect error and not tried again. One that is refused, or lost, is tried again at once, and fails as read or write.
+- Each thread makes all its connections before it sends the first request; the printed duration includes that.
 - The end of the window is noticed up to 100 ms late (``RECORD_INTERVAL_MS``); the printed duration includes that.
 """
 
@@ -40,6 +41,8 @@ class Wrk:
 
     name: str = "wrk"
     packages: tuple[str, ...] = ("wrk",)
+    built_by: str | None = None
+    opens_first: bool = True
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write the script and the body of the request."""
@@ -59,6 +62,8 @@ class Wrk:
                 "wrk needs a duration above 0 s and a timeout in whole seconds, not "
                 f"{load.duration_s} s and {load.timeout_s} s"
             )
+        if load.rate_rps is not None or load.keepalive_requests is not None:
+            raise GeneratorError("wrk neither sends at a given rate nor closes connections")
         if not re.fullmatch(r"/[!-~]*", request.path):
             raise GeneratorError(f"not a path that wrk can request: {request.path!r}")
         command = ["wrk", "--threads", str(load.threads), "--connections", str(load.connections)]
@@ -81,6 +86,8 @@ class Wrk:
                 f"wrk was asked for {load.threads} threads and {load.connections} connections, but "
                 f"reports {text.threads_count} and {text.connections_count}"
             )
+        if exact.duration_us / 1e6 <= load.opening_s:
+            raise GeneratorError("wrk ended before its connections were open")
         if wrong := _contradictions(text, exact):
             raise GeneratorError(f"what wrk printed and what its script saw differ: {'; '.join(wrong)}")
         corrected = exact.latency.histogram
@@ -91,7 +98,7 @@ class Wrk:
             raise GeneratorError(f"wrk's latencies: {error}") from error
         return LoadResult(
             requests_count=exact.requests_count,
-            duration_s=exact.duration_us / 1e6,
+            duration_s=exact.duration_us / 1e6 - load.opening_s,
             read_bytes=exact.read_bytes,
             connections_count=max(0, _planned_count(load) - exact.errors.connect_count),
             errors=exact.errors,
@@ -210,7 +217,8 @@ def _planned_count(load: Load) -> int:
 
 def _warnings(exact: _Exact, load: Load, service_time: Histogram) -> list[str]:
     warnings = []
-    errors, duration_s, planned = exact.errors, exact.duration_us / 1e6, _planned_count(load)
+    errors, planned = exact.errors, _planned_count(load)
+    duration_s = exact.duration_us / 1e6 - load.opening_s
     if planned != load.connections:
         warnings.append(f"wrk used {planned} connections, not {load.connections}: each thread has the same number")
     if abs(duration_s - load.duration_s) > _END_TOLERANCE_S:

@@ -90,7 +90,7 @@ def parse_text(text: str) -> WrkText:
         duration_s=_rounded(duration, parse_duration),
         read_bytes=_rounded(size, parse_binary_size),
         errors=LoadErrors(*(int(count) for count in [*socket_errors, *status_errors])),
-        throughput_rps=_rounded(_only(r"Requests/sec:\s*(\S+)", text, "requests per second")[0], parse_count),
+        throughput_rps=_rounded(_only(r"(?:Requests|Req)/sec:\s*(\S+)", text, "requests per second")[0], parse_count),
         transfer_bytes_per_s=_rounded(_only(r"Transfer/sec:\s*(\S+)", text, "transfer rate")[0], parse_binary_size),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runners.errors import WrkbookError
 from runners.machine.topology import Core, check_cpus, format_cpu_list
@@ -11,16 +11,56 @@ from runners.machine.topology import Core, check_cpus, format_cpu_list
 
 @dataclass(frozen=True)
 class PinningPlan:
-    """CPU sets by role. `housekeeping` is for the notebook and its sampling; with two CPUs it shares the generator's."""
+    """CPU sets by role. `housekeeping` is for the notebook and its sampling; with two CPUs it shares the generator's.
+
+    `backend` is empty where nothing runs behind the servers.
+    """
 
     server: tuple[int, ...]
     generator: tuple[int, ...]
     housekeeping: tuple[int, ...]
+    backend: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, str]:
         """Each role's CPUs in the kernel's notation."""
         roles = {"server": self.server, "generator": self.generator, "housekeeping": self.housekeeping}
+        roles |= {"backend": self.backend} if self.backend else {}
         return {role: format_cpu_list(cpus) for role, cpus in roles.items()}
+
+    @property
+    def measured(self) -> tuple[int, ...]:
+        """The CPUs of all that takes part in a window, each once."""
+        return tuple(sorted({*self.server, *self.generator, *self.backend}))
+
+
+def plan_with_backend(
+    cores: list[Core], server_cpus: str = "", generator_cpus: str = "", backend_cpus: str = ""
+) -> PinningPlan:
+    """As :func:`plan_pinning`, with CPUs for what runs behind the servers.
+
+    From four cores of the quickest kind on, a quarter is the backend's own; with fewer it shares those of the generator. CPUs that
+    the user gave may be the generator's as well, but not the servers'.
+
+    Raises
+    ------
+    WrkbookError
+        As :func:`plan_pinning`, and when the backend's set overlaps the servers'.
+    """
+    backend: tuple[int, ...] = ()
+    if backend_cpus:
+        backend = check_cpus("backend_cpus", backend_cpus, {cpu for core in cores for cpu in core.cpus})
+    elif not (server_cpus or generator_cpus) and len(quick := _servable(cores)) >= 4:
+        backend = _cpus(quick[-(len(quick) // 4) :])
+    others = [core for core in cores if not set(core.cpus) & set(backend)]
+    apart = len(others) > 1 and not (server_cpus or generator_cpus)
+    plan = plan_pinning(others if apart else cores, server_cpus, generator_cpus)
+    if shared := set(backend) & set(plan.server):
+        raise WrkbookError(
+            f"the backend and the servers overlap on CPU {format_cpu_list(shared)}",
+            "give backend_cpus and server_cpus CPUs that differ, or leave both empty to have them planned",
+        )
+    housekeeping = tuple(cpu for cpu in plan.housekeeping if cpu not in backend) or plan.generator
+    return replace(plan, backend=backend or plan.generator, housekeeping=housekeeping)
 
 
 def plan_pinning(cores: list[Core], server_cpus: str = "", generator_cpus: str = "") -> PinningPlan:

@@ -1,34 +1,39 @@
-"""One block: every system is launched once, all are alive together, and each cell gets its windows in shuffled order."""
+"""One block: every cell gets its windows in shuffled order, on servers that are launched anew.
+
+Usually every system is launched once and all are alive together; where memory is part of the question, each cell has a process
+of its own, launched before its windows and ended after them.
+"""
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from runners.contract.bodies import Style
-from runners.contract.conformance import quick_check
-from runners.contract.requests import contract_request, path_parameters
 from runners.errors import WrkbookError
-from runners.generators import GeneratorError
 from runners.measure.design import Cell, Design
+from runners.measure.trial import Trial, begin
 from runners.measure.window import LoadSource
 from runners.parameters import Profile
-from runners.records import Load, Request, System
+from runners.records import System
+from runners.systems.backend import FIRST_BACKEND_PORT, Backend
 from runners.systems.build import Artifact
-from runners.systems.catalogue import Service
 from runners.systems.process import ServerProcess
 from runners.systems.sockets import free_ports
 
 
 @dataclass(frozen=True)
 class BlockSettings:
-    """What is the same for all blocks of a run; the servers in `nonconforming` are not measured."""
+    """What is the same for all blocks of a run; the servers in `nonconforming` are not measured.
+
+    `artifacts` holds the backends too; `generator`, `connections` and `threads` are those of cells whose load says nothing else.
+    """
 
     design: Design
     artifacts: dict[str, Artifact]
@@ -39,133 +44,101 @@ class BlockSettings:
     body_style: Style
     seed: int
     nonconforming: frozenset[str] = frozenset()
+    generator: str = "wrk"
 
-
-@dataclass
-class _Trial:
-    """A trial while it is being measured."""
-
-    cell: Cell
-    service: Service
-    record: dict[str, Any]
-    request: Request
-    folder: Path
-    failed: bool = field(default=False)
-
-    def fail(self, stage: str, message: str) -> None:
-        """The first failure is the trial's; nothing further is measured for it."""
-        if not self.failed:
-            self.failed, self.record["failure"] = True, {"stage": stage, "message": message}
+    def cpus(self, server: str) -> list[int]:
+        """The CPUs on which `server` runs: a backend that is asked directly stays on the backends'."""
+        backend = self.artifacts[server].server.role == "backend"
+        return list(self.source.plan.backend if backend else self.source.plan.server)
 
 
 def measure_block(
-    settings: BlockSettings, number: int, excluded: set[System], step: Callable[[str], None]
+    settings: BlockSettings, number: int, excluded: Collection[System | Cell], step: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """Measure block `number` and return the raw record of each trial.
 
-    Systems in `excluded` are left out. `step` is called before each window with a short description. A system that
+    Systems and cells in `excluded` are left out. `step` is called before each window with a short description. A system that
     fails gets its failure as its record; the others go on.
+
+    Raises
+    ------
+    WrkbookError
+        When a backend cannot be launched: nothing can be measured then.
     """
     started_at, started = datetime.now(UTC).isoformat(), time.monotonic()
-    systems = [system for system in settings.design.systems if system not in excluded]
     with ExitStack() as stack:
-        processes, failures = _launch(settings, systems, stack)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wrkbook-load-")))
-        trials = {
-            cell: _begin(settings, number, cell, processes, folder)
-            for cell in settings.design.cells
-            if cell.system in systems
-        }
-        for cell, trial in trials.items():
-            if cell.system in failures:
-                trial.fail("launch", failures[cell.system])
-            else:
-                _verify(trial, processes[cell.system], "verified_before")
-        for visit in range(settings.profile.windows_count):
-            for cell in settings.design.order(settings.seed, number, visit):
-                if cell in trials:
-                    step(f"{cell.system.name}, {cell.workload.label}")
-                    _visit(settings, trials[cell], processes.get(cell.system), first=visit == 0)
-        for cell, trial in trials.items():
-            if not trial.failed:
-                _verify(trial, processes[cell.system], "verified_after")
+        cells = [cell for cell in settings.design.cells if not {cell, cell.system} & set(excluded)]
+        trials = {cell: begin(settings, number, cell, folder) for cell in cells}
+        backends = _launch_backends(settings, trials.values(), stack)
+        for trial in trials.values():
+            trial.backend = backends.get(trial.service.backend or "")
+        order = settings.design.order(settings.seed, number, 0)
+        if settings.design.fresh:
+            asked = [trials[cell] for cell in order if cell in trials]
+            for trial, port in zip(asked, free_ports(len(asked)), strict=True):
+                _alone(settings, trial, port, step)
+        else:
+            _together(settings, number, trials, stack, step)
     block_record = {"block_started_at": started_at, "block_s": time.monotonic() - started}
     return [{**trial.record, **block_record} for trial in trials.values()]
 
 
-def _launch(
-    settings: BlockSettings, systems: list[System], stack: ExitStack
-) -> tuple[dict[System, ServerProcess], dict[System, str]]:
-    processes, failures = {}, {}
-    for system, port in zip(systems, free_ports(len(systems)), strict=True):
-        process = ServerProcess(settings.artifacts[system.server], port, list(settings.source.plan.server))
-        try:
-            processes[system] = stack.enter_context(process)
-        except WrkbookError as error:
-            failures[system] = error.problem
-    return processes, failures
-
-
-def _begin(
-    settings: BlockSettings, number: int, cell: Cell, processes: dict[System, ServerProcess], folder: Path
-) -> _Trial:
-    system, workload = cell.system, cell.workload
-    service = settings.artifacts[system.server].server.service(workload.name, system.codec)
-    assert service is not None, "the design holds only what is served"
-    request = contract_request(service.path, workload, settings.body_style, settings.seed)
-    process = processes.get(system)
-    record: dict[str, Any] = {"block": number, "system": system.name, "server": system.server, "codec": system.codec}
-    record |= {
-        "placebo": system.placebo,
-        "workload": workload.label,
-        "workload_name": workload.name,
-        "operations": workload.operations,
-    }
-    record |= {"path": request.path, "body_bytes": len(request.body), "cpus": settings.source.plan.as_dict()}
-    record |= {"port": process.port if process else None, "startup_s": process.startup_s if process else None}
-    record |= {"generator": settings.source.generator.name, "failure": None, "windows": []}
-    prepared = folder / f"{system.name}--{workload.label}".replace("/", "-")
-    prepared.mkdir()
-    settings.source.generator.prepare(request, prepared)
-    return _Trial(cell, service, record, request, prepared)
-
-
-def _verify(trial: _Trial, process: ServerProcess, when: str) -> None:
-    if not process.alive:
-        trial.fail(
-            "running",
-            f"ended with exit status {process.exit_status}; it printed: {process.output()[-500:] or 'nothing'}",
+def _launch_backends(settings: BlockSettings, trials: Iterable[Trial], stack: ExitStack) -> dict[str, Backend]:
+    """One process for each backend that a trial needs, by name."""
+    names = list(dict.fromkeys(trial.service.backend for trial in trials if trial.service.backend))
+    processes = {}
+    for name, port in zip(names, free_ports(len(names), FIRST_BACKEND_PORT), strict=True):
+        processes[name] = stack.enter_context(
+            Backend(settings.artifacts[name], port, list(settings.source.plan.backend))
         )
-        return
-    probe = quick_check(process.url, trial.service, trial.request.body or None, path_parameters(trial.cell.workload))
-    trial.record[when] = {"answer_bytes": probe.answer_bytes, "difference": probe.difference}
-    if probe.difference:
-        trial.fail("conformance", probe.difference)
+    return processes
 
 
-def _visit(settings: BlockSettings, trial: _Trial, process: ServerProcess | None, *, first: bool) -> None:
-    if trial.failed or process is None:
+def _together(
+    settings: BlockSettings, number: int, trials: dict[Cell, Trial], stack: ExitStack, step: Callable[[str], None]
+) -> None:
+    """All systems alive at the same time; the windows of all cells interleaved."""
+    systems = list(dict.fromkeys(cell.system for cell in trials))
+    for system, port in zip(systems, free_ports(len(systems)), strict=True):
+        _launch([trial for cell, trial in trials.items() if cell.system == system], settings, port, stack)
+    for trial in trials.values():
+        trial.verify("verified_before")
+    primed: set[System] = set()
+    for visit in range(settings.profile.windows_count):
+        for cell in settings.design.order(settings.seed, number, visit):
+            if cell in trials:
+                step(f"{cell.system.name}, {cell.workload.label}")
+                priming_s = 0.0 if cell.system in primed else settings.profile.priming_s
+                trials[cell].visit(settings, first=visit == 0, priming_s=priming_s)
+                primed.add(cell.system)
+    for trial in trials.values():
+        trial.verify("verified_after")
+
+
+def _alone(settings: BlockSettings, trial: Trial, port: int, step: Callable[[str], None]) -> None:
+    """One cell on a process of its own; on a port of its own, to which no closed connection still holds a client's port."""
+    with ExitStack() as stack:
+        _launch([trial], settings, port, stack)
+        trial.verify("verified_before")
+        trial.remember_memory("memory_before")
+        for visit in range(settings.profile.windows_count):
+            step(f"{trial.cell.system.name}, {trial.cell.workload.label}")
+            trial.visit(settings, first=visit == 0, priming_s=0.0 if visit else settings.profile.priming_s)
+        trial.remember_memory("memory_after")
+        trial.verify("verified_after")
+
+
+def _launch(trials: list[Trial], settings: BlockSettings, port: int, stack: ExitStack) -> None:
+    """Launch the one system of `trials`; if that fails, it is their failure."""
+    server = trials[0].cell.system.server
+    backend = next((trial.backend for trial in trials if trial.backend), None)
+    process = ServerProcess(settings.artifacts[server], port, settings.cpus(server), backend.port if backend else 0)
+    try:
+        stack.enter_context(process)
+    except WrkbookError as error:
+        for trial in trials:
+            trial.fail("launch", error.problem)
         return
-    kinds = [("warmup", settings.profile.warmup_s)] if first else []
-    for kind, seconds in [*kinds, ("window", settings.profile.window_s)]:
-        load = Load(settings.connections, settings.threads, seconds)
-        window = settings.source.window(process, trial.request, load, trial.folder, kind)
-        trial.record["windows"].append(window)
-        if not process.alive:
-            trial.fail(
-                "running",
-                f"ended under load with exit status {process.exit_status}; it printed: {process.output()[-500:] or 'nothing'}",
-            )
-        elif window["hung"] or window["exit_status"] != 0:
-            ending = "did not end" if window["hung"] else f"ended with exit status {window['exit_status']}"
-            trial.fail(
-                "generator",
-                f"{settings.source.generator.name} {ending}: {window['stderr'].strip()[-300:] or 'it printed no error'}",
-            )
-        else:
-            try:
-                settings.source.generator.parse(window["stdout"], load)
-            except GeneratorError as error:
-                trial.fail("generator", str(error))
-        if trial.failed:
-            return
+    for trial in trials:
+        trial.launched(process)

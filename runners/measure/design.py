@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from runners.errors import WrkbookError
-from runners.records import System, Workload
+from runners.parameters import Parameters
+from runners.records import LoadShape, System, Workload
 from runners.systems.catalogue import Catalogue
 
-BATCHED = ("discard", "decode", "roundtrip")
+BATCHED = ("discard", "decode", "roundtrip", "decode-as-published", "roundtrip-as-published")
 DELAYS_MS = (10,)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Cell:
     """One system × one workload: what a trial measures once in each block."""
 
@@ -32,11 +34,13 @@ class Design:
     cells : in the order in which they are shown
     compared : the workloads of the question, without the floor below them
     floor : name of the workload that shows the cost of everything but the question, None where there is none
+    fresh : whether each cell is measured on a process launched for it alone, so that its memory is its own
     """
 
     cells: tuple[Cell, ...]
     compared: tuple[Workload, ...]
     floor: str | None = None
+    fresh: bool = False
 
     @property
     def systems(self) -> list[System]:
@@ -58,10 +62,18 @@ def design(
     systems: Sequence[str] = (),
     batch_sizes: Sequence[int] = (1, 10),
     delays_ms: Sequence[int] = DELAYS_MS,
+    counts: Sequence[int] = (20,),
+    shapes: Sequence[LoadShape] = (LoadShape(),),
+    own_shapes: Mapping[str, Sequence[LoadShape]] = MappingProxyType({}),
+    fresh: bool = False,
+    only: Collection[tuple[str, str]] = (),
 ) -> Design:
     """All systems that serve `workloads` (or those named), the placebo of the first, and the floor below each server.
 
-    Servers of the role ``reference`` take part only where they are named.
+    Each workload is asked for in each of `shapes`, or in those that `own_shapes` has for it; of one that comes in several sizes the
+    first alone, and the others in the first shape: loads are compared on one size. Servers of the role ``reference`` take part only
+    where they are named; a backend that serves a workload itself is the direct access to it, and comes first. Where cells are named
+    in `only`, (system, workload's label), there are no others, and their systems are the ones that are named.
 
     Raises
     ------
@@ -72,8 +84,15 @@ def design(
         raise WrkbookError(
             "parameter systems: a system is named twice", "name each once; the A/A control is entered by itself"
         )
-    chosen = [catalogue.system(name, list(workloads)) for name in systems]
-    compared = tuple(variant for name in workloads for variant in _variants(name, batch_sizes, delays_ms))
+    named = systems or list(dict.fromkeys(name for name, _ in only))
+    chosen = [catalogue.system(name, list(workloads)) for name in named]
+    sizes = _Sizes(batch_sizes, delays_ms, counts)
+    compared = tuple(
+        replace(variant, shape=shape)
+        for name in workloads
+        for place, variant in enumerate(sizes.variants(name))
+        for shape in _shapes_of(own_shapes.get(name, shapes), first_size=place == 0)
+    )
     breadth = Counter(system for name in workloads for system in catalogue.systems(name))
     cells: list[Cell] = []
     for workload in compared:
@@ -81,12 +100,21 @@ def design(
             system
             for system in catalogue.systems(workload.name)
             if (system in chosen if chosen else catalogue.server(system.server).role != "reference")
+            and (not only or (system.name, workload.label) in only)
         ]
         # As the user ordered them; else those first that can be compared in most workloads.
-        serving.sort(key=lambda system: chosen.index(system) if chosen else -breadth[system])
+        serving.sort(
+            key=lambda system: (
+                (0, chosen.index(system))
+                if chosen
+                else (catalogue.server(system.server).role != "backend", -breadth[system])
+            )
+        )
         if serving:
             placebo = System(serving[0].server, serving[0].codec, placebo=True)
             cells += [Cell(system, workload) for system in [*serving, placebo]]
+    if only:
+        compared = tuple(workload for workload in compared if any(cell.workload == workload for cell in cells))
     # One placebo stands for one system in the whole run.
     first = next((cell.system for cell in cells if cell.system.placebo), None)
     cells = [cell for cell in cells if not cell.system.placebo or cell.system == first]
@@ -94,13 +122,38 @@ def design(
         raise WrkbookError(f"no system serves {' or '.join(workloads)}", "./wrkbook list shows who serves what")
     if floor:
         servers = dict.fromkeys(cell.system.server for cell in cells)
-        cells += [Cell(System(name), variant) for variant in _variants(floor, batch_sizes, ()) for name in servers]
-    return Design(tuple(cells), compared, floor)
+        cells += [Cell(System(name), variant) for variant in sizes.variants(floor) for name in servers]
+    return Design(tuple(cells), compared, floor, fresh)
 
 
-def _variants(name: str, batch_sizes: Sequence[int], delays_ms: Sequence[int]) -> list[Workload]:
-    if name in BATCHED:
-        return [Workload(name, operations=size) for size in batch_sizes]
-    if name == "ping-delay":
-        return [Workload(name, delay_ms=delay) for delay in delays_ms]
-    return [Workload(name)]
+def _shapes_of(shapes: Sequence[LoadShape], *, first_size: bool) -> Sequence[LoadShape]:
+    return shapes if first_size else shapes[:1]
+
+
+def load_shapes(parameters: Parameters) -> list[LoadShape]:
+    """The loads that a run's parameters compare: one for each number of connections, else one for each generator."""
+    if parameters.connection_counts:
+        return connection_shapes(parameters.connection_counts)
+    return [LoadShape(), *(LoadShape(name, generator=name) for name in parameters.generators[1:])]
+
+
+def connection_shapes(counts: Sequence[int]) -> list[LoadShape]:
+    """One load for each number of connections."""
+    return [LoadShape(str(count), connections=count) for count in counts]
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    batch_sizes: Sequence[int]
+    delays_ms: Sequence[int]
+    counts: Sequence[int]
+
+    def variants(self, name: str) -> list[Workload]:
+        """A workload in each of its sizes."""
+        if name in BATCHED:
+            return [Workload(name, operations=size) for size in self.batch_sizes]
+        if name == "ping-delay":
+            return [Workload(name, delay_ms=delay) for delay in self.delays_ms]
+        if name == "sql2":
+            return [Workload(name, count=count) for count in self.counts]
+        return [Workload(name)]

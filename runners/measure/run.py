@@ -20,15 +20,21 @@ from runners.analyse.verdicts import blocks_needed, precision_reached
 from runners.ledger import Run
 from runners.measure.block import BlockSettings, measure_block
 from runners.measure.design import Cell, Design
+from runners.measure.opening import expected_opening_s, window_seconds
 from runners.parameters import Profile
 from runners.records import Interval, System
+from runners.systems.ports import client_ports
 from runners.units import format_duration
 
 # After so many failures a system is not launched any more in this run.
 _FAILURES_TOLERATED = 2
+# The next block has a new backend, and ports again.
+_NOT_THE_SYSTEMS = ("backend", "ports")
 _RESAMPLES = 400
 # What starting and ending the load generator adds to a window.
 _WINDOW_OVERHEAD_S = 0.15
+# What launching, verifying and ending a server of its own adds to a cell.
+_LAUNCH_S = 0.7
 
 
 @dataclass
@@ -44,19 +50,24 @@ class Progress:
     settings: BlockSettings
     parse: Callable[[dict[str, Any]], list[dict[str, Any]]]
     windows: list[dict[str, Any]] = field(default_factory=list)
-    failures: Counter[System] = field(default_factory=Counter)
+    failures: Counter[System | Cell] = field(default_factory=Counter)
 
     def add(self, record: dict[str, Any]) -> None:
         """Count one trial record in."""
+        if record["failure"] and record["failure"]["stage"] in _NOT_THE_SYSTEMS:
+            return
         if record["failure"]:
-            system = next(found for found in self.settings.design.systems if found.name == record["system"])
-            self.failures[system] += 1
+            names = (record["system"], record["workload"])
+            cells = self.settings.design.cells
+            cell = next(found for found in cells if (found.system.name, found.workload.label) == names)
+            # A process of its own: what many connections do to it says nothing of how it does with few.
+            self.failures[cell if self.settings.design.fresh else cell.system] += 1
         else:
             self.windows += self.parse(record)
 
     @property
-    def excluded(self) -> set[System]:
-        """Systems that do not conform, or failed too often to be tried again."""
+    def excluded(self) -> set[System | Cell]:
+        """Systems that do not conform, or failed too often to be tried again; in a fresh design, single cells that did."""
         failing = {system for system, count in self.failures.items() if count >= _FAILURES_TOLERATED}
         return failing | {
             system for system in self.settings.design.systems if system.server in self.settings.nonconforming
@@ -70,6 +81,8 @@ class Progress:
         throughputs = self._throughputs()
         ratios: list[Interval] = []
         for workload in self.settings.design.compared:
+            if workload.shape.rate_rps:
+                continue  # what is completed is what was offered
             cells = [cell for cell in self.settings.design.cells if cell in throughputs and cell.workload == workload]
             for first, second in itertools.combinations(cells, 2):
                 if first.system.placebo or (second.system.placebo and not second.system.repeats(first.system)):
@@ -114,7 +127,11 @@ def measure(
             if block > profile.min_blocks and reached <= precision:
                 break
             measured = block - done - 1
-            block_s = (time.monotonic() - started) / measured if measured else block_seconds(settings.design, profile)
+            block_s = (
+                (time.monotonic() - started) / measured
+                if measured
+                else block_seconds(settings.design, profile, settings.connections)
+            )
             if measured and time.monotonic() + block_s > deadline:
                 break
             status = _status(block, profile.min_blocks, profile.max_blocks, reached, precision, block_s, deadline)
@@ -143,9 +160,19 @@ def _blocks_there(run: Run, progress: Progress) -> int:
     return last
 
 
-def block_seconds(design: Design, profile: Profile) -> float:
-    """How long a block takes, as far as its windows say."""
-    return len(design.cells) * (profile.warmup_s + profile.windows_count * (profile.window_s + _WINDOW_OVERHEAD_S))
+def block_seconds(design: Design, profile: Profile, connections: int) -> float:
+    """How long a block takes, as far as its windows say; `connections` are those of cells whose load says nothing else."""
+    launches = len(design.cells) if design.fresh else len(design.systems)
+    launch_s = _LAUNCH_S if design.fresh else 0.0
+    ports_count = client_ports().count
+    counts = [cell.workload.shape.connections or connections for cell in design.cells]
+    windows_s = [
+        window_seconds(profile.window_s, count) + expected_opening_s(count, ports_count) + _WINDOW_OVERHEAD_S
+        for count in counts
+    ]
+    return launches * profile.priming_s + sum(
+        launch_s + profile.warmup_s + profile.windows_count * window_s for window_s in windows_s
+    )
 
 
 def _status(block: int, least: int, most: int, reached: float, wanted: float, block_s: float, deadline: float) -> str:

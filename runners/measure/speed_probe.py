@@ -18,7 +18,6 @@ import os
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -50,11 +49,14 @@ class SpeedProbes:
 
     def __enter__(self) -> SpeedProbes:
         for cpu in self._cpus:
-            file = self._stack.enter_context(tempfile.NamedTemporaryFile(prefix="wrkbook-probe-"))
-            file.truncate(_SIZE)
-            self._rings[cpu] = self._stack.enter_context(mmap.mmap(file.fileno(), _SIZE))
+            # In memory and without a name: it cannot be left behind, however this process ends.
+            file = os.memfd_create(f"wrkbook-probe-{cpu}")
+            self._stack.callback(os.close, file)
+            os.ftruncate(file, _SIZE)
+            self._rings[cpu] = self._stack.enter_context(mmap.mmap(file, _SIZE))
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__, str(cpu), file.name],
+                [sys.executable, "-I", "-S", __file__, str(cpu), f"/proc/self/fd/{file}"],
+                pass_fds=[file],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

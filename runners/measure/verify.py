@@ -8,14 +8,15 @@ from functools import cache
 from pathlib import Path
 
 import runners.contract
-from runners.contract.conformance import check
+from runners.contract.conformance import check, check_without_backend
 from runners.contract.findings import Finding
 from runners.contract.vectors import PATH as VECTORS
 from runners.generators.registry import GENERATORS
+from runners.measure.relay_trial import try_relaying
+from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.image import Image
-from runners.systems.process import ServerProcess
 from runners.systems.sockets import free_ports
 
 
@@ -39,8 +40,13 @@ def build_all(catalogue: Catalogue, servers: Iterable[Server]) -> dict[str, Arti
     return {server.name: build(server, image) for server in servers}
 
 
-def verify_server(artifact: Artifact, cpus: Sequence[int], *, again: bool = True) -> list[Finding]:
-    """Launch a server, try the contract on it, and end it; empty when it conforms.
+def verify_server(
+    artifact: Artifact, cpus: Sequence[int], backend_cpus: Sequence[int] = (), *, again: bool = True
+) -> list[Finding]:
+    """Launch a server, and its backend, try the contract on it, and end it; empty when it conforms.
+
+    One that needs a backend is tried again without it, a proxy with one that we hold in our hands. The backend is on
+    `backend_cpus`, those of the server where none are given.
 
     Without `again`, a build that has kept this very contract before is not asked anew: the same binary in the same image
     would be asked the same questions. (Every trial asks its own request before and after, whatever was said here.)
@@ -48,19 +54,46 @@ def verify_server(artifact: Artifact, cpus: Sequence[int], *, again: bool = True
     Raises
     ------
     WrkbookError
-        When it does not start.
+        When one of them does not start, or a backend cannot be counted.
     """
-    stamp = artifact.folder.with_name(f"{artifact.folder.name}.keeps-{_contract_key()}")
+    stamp = _stamp(artifact)
     if not again and stamp.exists():
         return []
-    (port,) = free_ports(1)
-    with ServerProcess(artifact, port, list(cpus)) as process:
-        findings = check(process.url, artifact.server.serves)
+    with backends_of([artifact.server], artifact.image, backend_cpus or cpus) as backends:
+        findings = _findings(artifact, cpus, backends.port(artifact.server))
+    if artifact.server.role == "proxy":
+        findings += try_relaying(artifact, cpus)
+    elif backend_name(artifact.server):
+        findings += _findings_without_backend(artifact, cpus)
     if findings:
         stamp.unlink(missing_ok=True)
     else:
         stamp.touch()
     return findings
+
+
+def conforming(artifact: Artifact) -> bool:
+    """Whether this very build was found to keep this very contract."""
+    return _stamp(artifact).exists()
+
+
+def _stamp(artifact: Artifact) -> Path:
+    return artifact.folder.with_name(f"{artifact.folder.name}.keeps-{_contract_key()}")
+
+
+def _findings(artifact: Artifact, cpus: Sequence[int], backend_port: int) -> list[Finding]:
+    (port,) = free_ports(1)
+    with process_of(artifact, port, cpus, backend_port) as process:
+        if isinstance(process, Backend):
+            process.work()
+        # A database answers queries, not requests.
+        return check(process.url, artifact.server.serves) if artifact.server.serves else []
+
+
+def _findings_without_backend(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
+    (port,) = free_ports(1)
+    with process_of(artifact, port, cpus, backend_port=0) as process:
+        return check_without_backend(process.url, artifact.server.serves)
 
 
 @cache

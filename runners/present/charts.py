@@ -167,12 +167,15 @@ def ratios(
     noise_floor_ratio: Mapping[str, float],
     *,
     paired: bool = True,
+    what: str = "Throughput",
+    points: str = "geometric mean of the ratio per block",
 ) -> Chart:
     """Throughput of every system relative to ``baseline``, with the noise band shaded: a forest plot on a log axis.
 
-    ``paired`` says that ratios are of systems within blocks; otherwise they are of the same systems in two runs.
+    ``paired`` says that ratios are of systems within blocks; otherwise they are of the same systems in two runs. ``what`` is
+    compared where it is not the throughput, ``points`` how.
     """
-    points, axis, whose = ("geometric mean of the ratio per block", f"ratio to {baseline}", "this run")
+    axis, whose = (f"ratio to {baseline}", "this run")
     if not paired:
         points, axis, whose = ("ratio of the runs' geometric means", "B ÷ A", RUNS_BAND)
     rows = against(comparisons, baseline)
@@ -180,18 +183,19 @@ def ratios(
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],
         [int((rows["workload"] == workload).sum()) for workload in workloads],
-        title=f"Throughput relative to {baseline}",
-        caption=f"Points: {points}; whiskers: 95 % interval; log axis. "
-        "Shaded: the band within which nobody is ranked. Hollow: not decided.",
+        title=f"{what} relative to {baseline}",
+        caption=f"Points: {points}; whiskers: 95 % interval; log axis.\n"
+        "Shaded: within it nobody is ranked. Hollow: undecided.",
         row_in=0.42,
-        description=f"Forest plot of throughput relative to {baseline}: "
+        description=f"Forest plot of {what} relative to {baseline}: "
         + "; ".join(
             f"{row.system_a} {amount(row.ratio, RATIOS)} on {row.workload} ({row.verdict})" for row in rows.itertuples()
         ),
     )
     for ax, workload in zip(axes, workloads, strict=True):
         _ratio_panel(ax, rows[rows["workload"] == workload], looks(cells), band_ratio(noise_floor_ratio, workload))
-        ax.set_xlabel(f"{axis}; shaded: {band_words(noise_floor_ratio, workload, whose)}")
+        # In two lines: in one it would run into the panel beside it.
+        ax.set_xlabel(f"{axis}\nshaded: {band_words(noise_floor_ratio, workload, whose)}", fontsize=8.5)
     return chart
 
 

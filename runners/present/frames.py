@@ -12,6 +12,8 @@ from runners.records import PLACEBO
 
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
 SMALLEST_BAND_RATIO = 1.02
+# METHOD: more errors than 0.1 % of the requests void a trial, or keep its cell from being ranked.
+TOLERATED_ERRORS = 0.001
 # Whose noise two runs are judged by.
 RUNS_BAND = "both runs"
 
@@ -29,6 +31,7 @@ class Results(Protocol):
     checks : name, system, workload, ok, void, detail, advice
     published : source, system, workload, throughput_rps, p50_s … p99_s
     trials : a row per window, with speed_ratio, presence_ratio and adjusted_rps where it counts
+    backends : what ran behind the servers, by name: title, pool_count, pool_per_cpu_count, settings, statements
     machine, versions, parameters : as in ``run.json``, the machine with its ``pinning``
     noise_floor_ratio : per workload, for example 1.013
     precision_ratio : the half-width of a ratio's interval that the run aimed at, for example 0.02
@@ -50,6 +53,8 @@ class Results(Protocol):
     def trials(self) -> pd.DataFrame: ...  # noqa: D102
     @property
     def machine(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def backends(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
     def versions(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
@@ -158,6 +163,17 @@ def is_client_bound(cells: pd.DataFrame, system: str, workload: str) -> bool:
     return row is not None and bool(row["bottleneck"] == "client")
 
 
+def is_rated(cells: pd.DataFrame) -> bool:
+    """Whether these cells were offered a fixed rate: then what they complete says nothing of what they could."""
+    return "offered_rps" in cells and bool(cells["offered_rps"].notna().any())
+
+
+def has_errors(cells: pd.DataFrame, system: str, workload: str) -> bool:
+    """Whether so many requests had errors, or came too late, that the cell is shown and not ranked."""
+    row = cell_of(cells, system, workload)
+    return row is not None and bool(row.get("errors_fraction", 0.0) > TOLERATED_ERRORS)
+
+
 def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
     """How a share of the floor has to be read: ``=``, or ``≤``, ``≥``, ``?`` where the load generator was the limit.
 
@@ -183,11 +199,14 @@ def control_pairs(cells: pd.DataFrame) -> set[frozenset[str]]:
 
 
 def workload_title(cells: pd.DataFrame, workload: str) -> str:
-    """A workload in words: ``decode-10`` is "decode, 10 operations"."""
-    rows = cells[cells["workload"] == workload]
-    if rows.empty or pd.isna(count := rows["operations_count"].iloc[0]):
-        return workload
-    return f"{workload.removesuffix(f'-{int(count)}')}, {int(count)} operation{'' if count == 1 else 's'}"
+    """A workload in words: ``decode-10`` is "decode, 10 operations", ``sql2-20@x`` "sql2, 20 records, x"."""
+    rows, (label, _, shape) = cells[cells["workload"] == workload], workload.partition("@")
+    words = [shape] if shape else []
+    for column, unit in (("operations_count", "operation"), ("records_count", "record")):
+        for count in rows[column].dropna().astype(int)[:1] if column in rows else ():
+            words.insert(0, f"{count} {unit}{'' if count == 1 else 's'}")
+            label = label.removesuffix(f"-{count}")
+    return ", ".join([label, *words])
 
 
 def band_ratio(noise_floor_ratio: Mapping[str, float], workload: str) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -25,11 +27,11 @@ _MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "probl
 @themed
 def topology(cores: Sequence[Mapping[str, Any]], pinning: Mapping[str, Sequence[int]]) -> Chart:
     """Every core that wrkbook may use as a box with its CPUs, coloured by the role that each CPU has."""
-    nodes = sorted({core["node"] for core in cores})
-    by_node = [[core for core in cores if core["node"] == node] for node in nodes]
+    numa_node = itemgetter("node")
+    by_node = {node: list(group) for node, group in groupby(sorted(cores, key=numa_node), numa_node)}
     chart, axes = panels(
-        [f"NUMA node {node}" for node in nodes],
-        [2 * math.ceil(len(group) / _CORES_IN_A_ROW) for group in by_node],
+        [f"NUMA node {node}" for node in by_node],
+        [2 * math.ceil(len(group) / _CORES_IN_A_ROW) for group in by_node.values()],
         title="The CPUs, and who runs where",
         caption="A box is a core, a cell in it one of its CPUs (hardware threads). Roles that share a CPU share its cell. "
         "E: an efficient core of a hybrid CPU.",
@@ -38,7 +40,7 @@ def topology(cores: Sequence[Mapping[str, Any]], pinning: Mapping[str, Sequence[
         row_in=0.45,
         handles=[Patch(color=color, label=role) for role, color in _ROLES.items()],
     )
-    for ax, group in zip(axes, by_node, strict=True):
+    for ax, group in zip(axes, by_node.values(), strict=True):
         for place, core in enumerate(group):
             _core(ax, place % _CORES_IN_A_ROW, 2 * (place // _CORES_IN_A_ROW), core, pinning)
         ax.set_xlim(-0.1, max(4, min(len(group), _CORES_IN_A_ROW)))
@@ -158,9 +160,13 @@ def _ceiling(results: Results, system: str) -> str:
     if row["bottleneck"] == "client":
         return f"The load generator's ceiling here is {rate} of {row['workload']}: what comes near it says little of a server."
     busy = f"{amount(row['generator_busy_fraction'], PERCENT)} of its CPUs' time"
+    limit = {
+        "server": f"the fixed answer of {system} was the limit",
+        "unsaturated": f"neither it nor {system} was busy all the time",
+    }
     return (
-        f"The load generator's ceiling here is above {rate} of {row['workload']}, at which it used {busy}: the fixed "
-        f"answer of {system} was the limit, not the generator."
+        f"The load generator's ceiling here is not below {rate} of {row['workload']}, at which it used {busy}: "
+        f"{limit.get(row['bottleneck'], 'something else was the limit')}."
     )
 
 

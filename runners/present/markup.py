@@ -54,7 +54,7 @@ class Cell:
     @property
     def is_words(self) -> bool:
         """Whether it reads from the left, unlike a number."""
-        return self.kind in ("name", "words", "long", "good", "warn", "bad")
+        return not {"name", "words", "long", "good", "half", "warn", "bad"}.isdisjoint(self.kind.split())
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group
     ]
     rows = [row for group in groups for row in group.rows]
     for place, (head, unit) in enumerate(heads):
-        kind = "name" if any(row[place].is_words for row in rows) else ""
+        # Words now and then, as where a number is missing, do not make a column of words.
+        kind = "name" if 2 * sum(row[place].is_words for row in rows) > len(rows) else ""
         parts.append(
             f'<th scope="col" class="{kind}">{escape(head)}{f"<small>{escape(unit)}</small>" if unit else ""}</th>'
         )
@@ -97,6 +98,31 @@ def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group
         parts.append("</tbody>")
     parts.append("</table></div>")
     return Fragment("".join(parts), "\n".join(lines))
+
+
+def folded(title: str, inside: Fragment, *, is_open: bool = False) -> Fragment:
+    """A fragment under a line that folds it away and out again; without any script."""
+    state = " open" if is_open else ""
+    html = f'<details class="wb-fold"{state}><summary>{escape(title)}</summary>{inside.html}</details>'
+    return Fragment(html, f"{title}\n{inside.text}")
+
+
+def filtered(title: str, kinds: Sequence[str], inside: Fragment) -> Fragment:
+    """A fragment with a box for each kind of row, which hides those rows when it is cleared; without any script.
+
+    The rows of the kind at place n are those whose first cell is set as :func:`row_kind` of n.
+    """
+    boxes = "".join(
+        f'<label><input type="checkbox" checked class="{row_kind(place)}">{escape(kind)}</label>'
+        for place, kind in enumerate(kinds)
+    )
+    html = f'<div class="wb-filtered"><p class="wb-filter"><span>{escape(title)}</span>{boxes}</p>{inside.html}</div>'
+    return Fragment(html, inside.text)
+
+
+def row_kind(place: int) -> str:
+    """The class of ``fragment.css`` that marks rows of the kind at `place`."""
+    return f"wb-kind-{place}"
 
 
 def unbroken(text: str) -> str:

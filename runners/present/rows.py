@@ -51,7 +51,7 @@ def log_ticks(low: float, high: float) -> list[float]:
     return sorted(chosen)
 
 
-def point(ax: Axes, row: int, estimate: tuple[float, float, float], style: Look, *, filled: bool) -> None:
+def point(ax: Axes, row: float, estimate: tuple[float, float, float], style: Look, *, filled: bool) -> None:
     """An estimate with its interval; hollow when it must not be read as it stands."""
     value, low, high = estimate
     ax.errorbar(
@@ -66,20 +66,20 @@ def point(ax: Axes, row: int, estimate: tuple[float, float, float], style: Look,
     )
 
 
-def whisker(ax: Axes, row: int, low: float, high: float) -> None:
+def whisker(ax: Axes, row: float, low: float, high: float) -> None:
     """The interval of a bar, with a white rim so that it is seen on dark bars too."""
     middle, reach = (low + high) / 2, (high - low) / 2
     for color, width, cap in (("white", 3.4, 4.0), (INK, 1.3, 3.0)):
         ax.errorbar(middle, row, xerr=reach, fmt="none", ecolor=color, elinewidth=width, capsize=cap, capthick=width)
 
 
-def value_label(ax: Axes, end: float, row: int, text: str, system: str) -> None:
+def value_label(ax: Axes, end: float, row: float, text: str, system: str) -> None:
     """A value beside the end of its bar."""
     color = FAINT if system == PLACEBO else INK
     ax.annotate(text, (end, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=color)
 
 
-def beside(ax: Axes, row: int, words: str, color: str) -> None:
+def beside(ax: Axes, row: float, words: str, color: str) -> None:
     """Words in the margin to the right of a row."""
     where = ("axes fraction", "data")
     ax.annotate(words, (1.03, row), xycoords=where, va="center", fontsize=8.5, linespacing=1.25, color=color)

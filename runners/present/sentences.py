@@ -10,7 +10,9 @@ from runners.present.frames import (
     Results,
     band_words,
     cell_of,
+    has_errors,
     is_client_bound,
+    is_rated,
     measured,
     ordered,
     share_bound,
@@ -81,7 +83,7 @@ def order(results: Results, workload: str) -> str:
     """All systems by throughput, and which neighbours in that order the run could not tell apart."""
     rows = without_placebo(measured(results.cells))
     rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
-    if len(rows) < 2:
+    if len(rows) < 2 or is_rated(rows):
         return ""
     names = list(rows["system"])
     parts = [
@@ -92,11 +94,15 @@ def order(results: Results, workload: str) -> str:
     pairs = list(pairwise(names))
     tied = [f"{a} and {b}" for a, b in pairs if verdicts.get(frozenset((a, b))) in ("equivalent", "inconclusive")]
     unranked = [f"{a} and {b}" for a, b in pairs if verdicts.get(frozenset((a, b))) in ("at least", "not comparable")]
+    failing = [name for name in names if has_errors(results.cells, name, workload)]
+    unranked = [pair for pair in unranked if not set(pair.split(" and ")) & set(failing)]
     text = f"{workload_title(results.cells, workload)}, by throughput: {', '.join(parts)}."
     if tied:
         text += f" Cannot be told apart: {'; '.join(tied)}."
     if unranked:
         text += f" Not ranked, since {LIMIT}: {'; '.join(unranked)}."
+    if failing:
+        text += f" Not ranked, for its errors: {listing(failing)}."
     return text
 
 
@@ -194,6 +200,9 @@ def speed(results: Results) -> str:
         return "No probe saw the speed of the server's CPUs: throughputs are as measured."
     text = f"The server's CPUs ran at {amount(seen.mean(), PERCENT)} of their undisturbed speed while measuring "
     text += f"(single windows: {amount(seen.min(), PERCENT)} to {amount(seen.max(), PERCENT)}), as a probe beside the "
+    counted = results.trials[results.trials["adjusted_rps"].notna()]
+    if (counted["adjusted_rps"] == counted["throughput_rps"]).all():
+        return text + "server saw; throughputs are as measured, as there are too few windows to learn from."
     return text + "server saw; throughputs are adjusted, window by window, to that mean."
 
 

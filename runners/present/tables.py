@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -14,45 +14,46 @@ from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity
 from runners.records import PERCENTILES, PLACEBO, percentile_column
 from runners.units import format_size
 
-_RESULT_HEADS = (
+_COST_HEADS = (
     ("system", ""),
     ("throughput", "requests/s, 95 % interval"),
-    *((f"p{percentile:g}", "service time") for percentile in PERCENTILES),
-    ("max", "service time"),
     ("CPU", "per request"),
     ("memory", "peak"),
     ("errors", "count"),
     ("limit", "what was busy"),
 )
+_TIME_HEADS = (("system", ""), *((f"p{percentile:g}", "95 % interval") for percentile in PERCENTILES), ("max", ""))
 
 
-def results(
-    cells: pd.DataFrame, published: pd.DataFrame | None = None, published_machine: str = "i9-12900HK, 16 threads"
-) -> Fragment:
-    """What was measured, one group of rows per workload; published values beside it, marked as another machine's."""
+def results(cells: pd.DataFrame, published: pd.DataFrame | None = None) -> Fragment:
+    """What was measured, one group of rows per workload; published values beside it, marked as another machine's.
+
+    Two tables, throughput with its cost and service times: neither is wider than a laptop's window.
+    """
+    groups = [(_group_title(cells, name), cells[cells["workload"] == name]) for name in ordered(cells["workload"])]
+    times = [Group(title, [_times(row) for row in rows.to_dict("records")]) for title, rows in groups]
+    return joined(_costs(groups, published), table("Service times", _TIME_HEADS, times))
+
+
+def _group_title(cells: pd.DataFrame, workload: str) -> str:
+    size = cells.loc[cells["workload"] == workload, "body_bytes"].iloc[0]
+    return workload_title(cells, workload) + (f" (request body: {format_size(size)})" if size > 0 else "")
+
+
+def _costs(groups: Sequence[tuple[str, pd.DataFrame]], published: pd.DataFrame | None) -> Fragment:
+    """Throughput and what it costs; the published column only where there is something in it."""
     shown = published is not None and not published.empty
-    heads = [
-        *_RESULT_HEADS,
-        *([("published", f"another machine: {published_machine}")] if shown else []),
-        ("remarks", ""),
-    ]
-    groups = []
-    for workload in ordered(cells["workload"]):
-        rows = cells[cells["workload"] == workload]
-        size = rows["body_bytes"].iloc[0]
-        title = workload_title(cells, workload) + (f" (request body: {format_size(size)})" if size > 0 else "")
-        lines = []
-        for row in rows.to_dict("records"):
-            beside = [_published(published, row)] if published is not None and shown else []
-            lines.append(
-                [
-                    *_result_row(row),
-                    *beside,
-                    Cell("; ".join(_remark(warning) for warning in row["warnings"]), kind="words"),
-                ]
-            )
-        groups.append(Group(title, lines))
-    return table("Results: throughput with 95 % interval, service times and cost", heads, groups)
+    machines = ", ".join(ordered(published["machine"])) if published is not None and shown else ""
+    sources = ordered(published["source"]) if published is not None and shown else []
+    named = f"; {sources[0]}" if len(sources) == 1 else ""
+    beside = [("published", f"another machine: {machines}{named}")] if shown else []
+
+    def line(row: Mapping[str, Any]) -> list[Cell]:
+        also = [_published(published, row, with_source=not named)] if published is not None and shown else []
+        return [*_cost(row), *also, Cell("; ".join(_remark(warning) for warning in row["warnings"]), kind="words")]
+
+    parts = [Group(title, [line(row) for row in rows.to_dict("records")]) for title, rows in groups]
+    return table("Results: throughput and what it costs", [*_COST_HEADS, *beside, ("remarks", "")], parts)
 
 
 def _remark(warning: str) -> str:
@@ -60,18 +61,18 @@ def _remark(warning: str) -> str:
     return warning.split(":", 1)[0]
 
 
-def _result_row(row: Mapping[str, Any]) -> list[Cell]:
-    name = Cell(
-        row["system"], "A/A control" if row["system"] == PLACEBO else "", "muted" if row["system"] == PLACEBO else ""
-    )
+def _system(row: Mapping[str, Any]) -> Cell:
+    is_control = row["system"] == PLACEBO
+    return Cell(row["system"], "A/A control" if is_control else "", "muted" if is_control else "")
+
+
+def _cost(row: Mapping[str, Any]) -> list[Cell]:
     if row["status"] != "ok":
-        return [name, Cell(row["status"], kind="bad"), *[Cell("–")] * (len(_RESULT_HEADS) - 2)]
+        return [_system(row), Cell(row["status"], kind="bad"), *[Cell("–")] * (len(_COST_HEADS) - 2)]
     bound = "≥ " if row["bottleneck"] == "client" else ""
     return [
-        name,
+        _system(row),
         estimate(row, "throughput_rps", RATES, bound),
-        *(estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES),
-        Cell(amount(row["max_s"], TIMES)),
         estimate(row, "cpu_per_request_s", TIMES),
         Cell(format_size(row["rss_peak_bytes"])),
         Cell(
@@ -80,6 +81,13 @@ def _result_row(row: Mapping[str, Any]) -> list[Cell]:
         ),
         Cell({"client": "load generator"}.get(row["bottleneck"], row["bottleneck"]), kind="name"),
     ]
+
+
+def _times(row: Mapping[str, Any]) -> list[Cell]:
+    if row["status"] != "ok":
+        return [_system(row), *[Cell("–")] * (len(_TIME_HEADS) - 1)]
+    percentiles = (estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES)
+    return [_system(row), *percentiles, Cell(amount(row["max_s"], TIMES))]
 
 
 def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
@@ -92,12 +100,16 @@ def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -
     return Cell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
 
 
-def _published(published: pd.DataFrame, row: Mapping[str, Any]) -> Cell:
+def _published(published: pd.DataFrame, row: Mapping[str, Any], *, with_source: bool) -> Cell:
     found = cell_of(published, row["system"], row["workload"])
     if found is None:
         return Cell("", kind="published")
     p99 = f"p99 {amount(found['p99_s'], TIMES)}" if pd.notna(found["p99_s"]) else ""
-    return Cell(amount(found["throughput_rps"], RATES), f"{p99} · {found['source']}".strip(" ·"), "published")
+    return Cell(
+        amount(found["throughput_rps"], RATES),
+        " · ".join(filter(None, (p99, found["source"] if with_source else ""))),
+        "published",
+    )
 
 
 _SHOWN_PLACES = 3

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
-from runners.present.frames import Results, measured, without_placebo
+from runners.present.frames import Results, is_rated, measured, without_placebo
 from runners.present.narrative import Narrative
 from runners.present.wording import PERCENT, amount, listing
 from runners.records import PLACEBO
@@ -13,29 +15,67 @@ from runners.units import format_duration
 _OFTEN = 0.1
 
 
-def threats(results: Results) -> Narrative:
-    """The threats to validity that hold for this run, those of its design first."""
+def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
+    """The threats to validity that hold for this run, those of its design first, and the notebook's `own` after them."""
     found = [
         _closed_loop(results),
+        _rated(results),
         "Client and server share one machine and its loopback network: no network card, no distance, no lost packets.",
         _windows(results),
+        _opening(results),
+        *getattr(results, "left_out", []),
         _virtual(results),
         _shared(results),
         _governor(results),
         _client_bound(results),
         _precision(results),
         _flagged(results),
+        *own,
         _state(results),
     ]
     return Narrative([text for text in found if text])
 
 
 def _closed_loop(results: Results) -> str:
-    connections = results.parameters.get("connections")
-    of = f"{connections} connections" if connections else "connections"
+    of = f"{_connections(results)} connections".strip()
     return (
         f"The load is a closed loop of {of} that each wait for their answer: a server that stalls is asked less, and the "
         "percentiles are service times, not the response times that users of an open system would see."
+    )
+
+
+def _rated(results: Results) -> str:
+    cells = measured(results.cells)
+    if not is_rated(cells):
+        return ""
+    rows = cells.dropna(subset=["offered_rps"])
+    least = float((rows["unadjusted_rps"] / rows["offered_rps"]).min())
+    return (
+        "Where a rate is offered, each client of the load generator still waits for its answer, and its clock starts when its "
+        "turn has come: what a slow answer makes others wait is seen in part only. All clients have their turn at the same "
+        f"moment, so requests come in bursts and times hold the queue within one. At least {amount(least, PERCENT)} of a rate was achieved."
+    )
+
+
+def _connections(results: Results) -> str:
+    """How many were asked for, from the windows themselves where they say so."""
+    windows = results.trials[~results.trials["warmup"].astype(bool)]
+    if "asked_connections_count" not in windows or windows.empty:
+        return str(results.parameters.get("connections") or "")
+    low, high = (int(end) for end in windows["asked_connections_count"].agg(["min", "max"]))
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _opening(results: Results) -> str:
+    """What opening many connections took, and what the load generator's waiting for answers leaves out."""
+    windows = results.trials[~results.trials["warmup"].astype(bool)]
+    if "opening_s" not in windows or not (windows["opening_s"] > 0).any():
+        return ""
+    row = windows.loc[windows["opening_s"].idxmax()]
+    return (
+        f"Opening the connections took up to {format_duration(round(float(row['opening_s']), 1))} ({row['workload']}), which no rate "
+        "holds: connections here are opened once and kept. From more than half of the clients' ports on, Linux searches long for "
+        "each further one."
     )
 
 
@@ -63,7 +103,9 @@ def _shared(results: Results) -> str:
     roles = [role for role, cpus in pinning.items() if role != "generator" and cpus == pinning.get("generator")]
     if not roles:
         return ""
-    names = listing(["the notebook" if role == "housekeeping" else f"the {role}" for role in roles])
+    behind = listing([about["title"] for about in results.backends.values()]) or "the backend"
+    words = {"housekeeping": "the notebook", "backend": behind}
+    names = listing([words.get(role, f"the {role}") for role in roles])
     return (
         f"There are too few CPUs to keep all apart: {names} shared CPU {pinning['generator']} with the load generator."
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from runners.errors import WrkbookError
-from runners.folders import cache_folder
+from runners.folders import CONTRACT_DATA, cache_folder
 from runners.systems.catalogue import Server
 from runners.systems.image import Image, remove_tree
 from runners.systems.locking import exclusive
@@ -24,6 +24,8 @@ CACHE_ENV = {
     "GOMODCACHE": "/cache/go/mod",
     "GOCACHE": "/cache/go/build",
     "GOFLAGS": "-buildvcs=false",
+    "CARGO_HOME": "/cache/cargo",
+    "CARGO_TARGET_DIR": "/cache/cargo-target",
 }
 _BUILD_TIMEOUT_S = 1800.0
 
@@ -48,18 +50,29 @@ class Artifact:
 
     def sandbox(self) -> Sandbox:
         """The sandbox in which the server runs: its sources and its build, both read-only."""
-        env = dict(self.server.start.env)
+        start = self.server.launch
         return Sandbox(
-            self.image, read_only={"/src": self.server.folder, "/build": self.folder}, env=env, workdir="/src"
+            self.image,
+            read_only={**sources(self.server.folder), "/build": self.folder},
+            env=dict(start.env),
+            workdir="/src",
+            user=start.user,
+            scratch=start.scratch,
         )
 
 
+def sources(folder: Path) -> dict[str, Path]:
+    """What a server is built from and may read while it runs: folder inside the sandbox → folder of the host."""
+    return {"/src": folder, "/contract": CONTRACT_DATA}
+
+
 def artifact(server: Server, image: Image) -> Artifact:
-    """The artifact for the present sources. Its key covers every file of the folder, the image's packages, and the CPU."""
+    """The artifact for the present sources. Its key covers every file that it is made from, the image's packages, and the CPU."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in server.folder.rglob("*") if path.is_file()):
-        digest.update(f"{path.relative_to(server.folder)}\0{path.stat().st_size}\0".encode())
-        digest.update(path.read_bytes())
+    for folder in sources(server.folder).values():
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+            digest.update(path.read_bytes())
     digest.update(json.dumps([image.key, sorted(image.versions.items()), _cpu_model()]).encode())
     return Artifact(server, image, digest.hexdigest()[:12])
 
@@ -89,7 +102,7 @@ def _run(wanted: Artifact) -> None:
     cache.mkdir(exist_ok=True)
     sandbox = Sandbox(
         wanted.image,
-        read_only={"/src": server.folder},
+        read_only=sources(server.folder),
         writable={"/build": partial, "/cache": cache},
         env=CACHE_ENV,
         workdir="/src",

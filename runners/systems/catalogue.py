@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from runners.errors import WrkbookError, did_you_mean
 from runners.folders import SERVERS
@@ -20,12 +20,35 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Service(_Strict):
-    """One contract workload that a server answers, and under which path."""
+WorkloadName = Literal[
+    "ping",
+    "ping-delay",
+    "discard",
+    "decode",
+    "roundtrip",
+    "text",
+    "json",
+    "sql1",
+    "sql2",
+    "json10",
+    "blog",
+    "relay",
+    "decode-as-published",
+    "roundtrip-as-published",
+]
 
-    workload: Literal["ping", "ping-delay", "discard", "decode", "roundtrip"]
+
+# Shown in terminals and reports: printable, and not empty.
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=80)]
+
+
+class Service(_Strict):
+    """One contract workload that a server answers, under which path, and the server that it needs behind it."""
+
+    workload: WorkloadName
     path: str = Field(pattern=r"^/[A-Za-z0-9_\-/{}.]*$")
     codec: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$", max_length=40)
+    backend: str | None = Field(default=None, pattern=_NAME.pattern)
 
 
 class Build(_Strict):
@@ -36,10 +59,26 @@ class Build(_Strict):
 
 
 class Start(_Strict):
-    """How a server is started, inside the image; ``{port}`` and ``{threads}`` are filled in."""
+    """How a server is started, inside the image.
+
+    ``{port}`` and ``{threads}`` are filled in, ``{backend_port}`` (0: no backend in this experiment) and ``{pool}``, how many
+    connections to keep to it.
+
+    Attributes
+    ----------
+    user : the account of the image that it runs as, where it must not be root
+    scratch : empty folders in memory that are its own, and gone when it ends
+    stop_signal : what its first process is told to end with; that process ends its others
+    counters : a command that prints the work done since the start as JSON, kind → {"calls": …, "rows": …}; from its first
+        success on, the server is ready
+    """
 
     command: list[str] = Field(min_length=1)
     env: dict[str, str] = Field(default_factory=dict)
+    user: str | None = Field(default=None, pattern=r"^[a-z_][a-z0-9_-]{0,31}$")
+    scratch: list[Annotated[str, Field(pattern=r"^/(data|run|tmp)(/[a-z0-9-]+)*$")]] = Field(default_factory=list)
+    stop_signal: Literal["TERM", "INT", "QUIT"] = "TERM"
+    counters: list[str] = Field(default_factory=list)
 
     @field_validator("command")
     @classmethod
@@ -55,20 +94,24 @@ class Server(_Strict):
     Attributes
     ----------
     name : the folder's name
-    components : shown name → where its version is read: ``deb:PACKAGE`` or ``go:MODULE``
+    components : shown name → where its version is read: ``deb:PACKAGE``, ``go:MODULE``, ``cargo:CRATE``, ``npm:PACKAGE``,
+        ``maven:ARTIFACT``, ``pypi:PACKAGE``, or ``install:NAME`` for what a build command installs in a ``--version``
+    settings : a file of its folder with lines ``name = value``, which the reports state
+    start, serves : none for a load generator, which is built like a server and started by whoever measures
     """
 
     name: str
     folder: Path
-    title: str
-    language: str
-    role: Literal["origin", "proxy", "reference"]
+    title: Line
+    language: Line
+    role: Literal["origin", "proxy", "reference", "backend", "generator"]
     homepage: str = ""
     packages: list[str] = Field(default_factory=list)
     components: dict[str, str] = Field(default_factory=dict)
     build: Build = Build()
-    start: Start
-    serves: list[Service] = Field(min_length=1)
+    start: Start | None = None
+    settings: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*$")
+    serves: list[Service] = Field(default_factory=list)
 
     @field_validator("packages")
     @classmethod
@@ -77,6 +120,29 @@ class Server(_Strict):
             if not re.fullmatch(r"[a-z0-9][a-z0-9+.-]+", package):
                 raise ValueError(f"not the name of a Debian package: {package!r}")
         return packages
+
+    @model_validator(mode="after")
+    def _is_of_use(self) -> Self:
+        if (self.start is None) != (self.role == "generator"):
+            raise ValueError("start: every server needs one, and a load generator has none")
+        if bool(self.serves) == (self.role == "generator") and self.role != "backend":
+            raise ValueError("serves: every server needs at least one workload, and a load generator has none")
+        return self
+
+    @property
+    def launch(self) -> Start:
+        """How it is started.
+
+        Raises
+        ------
+        WrkbookError
+            When it is a load generator, which nobody starts but for a window.
+        """
+        if self.start is None:
+            raise WrkbookError(
+                f"{self.name} is a load generator and serves nothing", "./wrkbook list shows the systems"
+            )
+        return self.start
 
     @property
     def codecs(self) -> list[str]:
@@ -135,14 +201,19 @@ class Catalogue:
         return sorted({package for server in self.servers.values() for package in server.packages})
 
 
+def check_name(name: str) -> None:
+    """Refuse a name that no server's folder can have."""
+    if not _NAME.fullmatch(name):
+        raise WrkbookError(
+            f"{name!r} is not a name for a server",
+            "use at most 31 lower-case letters, digits and hyphens for the folder's name",
+        )
+
+
 def load_server(folder: Path) -> Server:
     """Read and check one manifest."""
     path = folder / "server.toml"
-    if not _NAME.fullmatch(folder.name):
-        raise WrkbookError(
-            f"{folder.name!r} is not a name for a server",
-            "use lower-case letters, digits and hyphens for the folder's name",
-        )
+    check_name(folder.name)
     try:
         return Server(name=folder.name, folder=folder, **tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError) as error:

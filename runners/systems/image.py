@@ -26,8 +26,8 @@ from runners.systems.locking import exclusive
 
 SUITE = "forky"
 # Raised when the recipe below changes what is in the root.
-_RECIPE = 1
-MOUNT_POINTS = ("src", "build", "cache", "load", "dev", "proc", "sys", "tmp", "run")
+_RECIPE = 2
+MOUNT_POINTS = ("src", "contract", "build", "cache", "data", "load", "dev", "proc", "sys", "tmp", "run")
 NETWORK_FILES = ("etc/resolv.conf", "etc/hosts")
 _STEPS = ("update", "download", "extract", "essential", "remaining", "cleaning", "tarball", "success")
 
@@ -68,6 +68,22 @@ class Image:
                 found[fields["Package"]] = fields["Version"]
         return found
 
+    def account(self, name: str) -> tuple[int, int]:
+        """User and group id of an account that one of the packages made.
+
+        Raises
+        ------
+        WrkbookError
+            When there is none of that name.
+        """
+        for line in (self.root / "etc/passwd").read_text(encoding="utf-8").splitlines():
+            fields = line.split(":")
+            if fields[0] == name:
+                return int(fields[2]), int(fields[3])
+        raise WrkbookError(
+            f"the image has no account {name!r}", "name an account that one of the server's packages makes"
+        )
+
     def ensure(self) -> None:
         """Make the root unless it is there. Interrupted half-way, it starts over the next time.
 
@@ -104,7 +120,9 @@ class Image:
 
     def _run(self, command: list[str], target: Path) -> None:
         log: list[str] = []
-        make = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # Were wrkbook killed, nobody would end it: so the kernel does, and it removes what it has made so far.
+        mortal = ["setpriv", "--pdeathsig", "TERM", *command]
+        make = subprocess.Popen(mortal, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert make.stdout is not None
         assert make.stderr is not None
         unpack = subprocess.Popen(

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import signal
 import subprocess
-import tempfile
 import time
+from collections.abc import Sequence
 from types import TracebackType
-from typing import IO
+from typing import Self
 
 import psutil
 
 from runners.errors import WrkbookError
 from runners.systems.build import Artifact
+from runners.systems.sandbox import Sandbox
 from runners.systems.sockets import LOOPBACK, is_free, listening_inodes, socket_inodes
+from runners.systems.tail import Tail
 
-_READY_TIMEOUT_S = 15.0
+# Connections that a server keeps to its backend for each of its CPUs.
+POOL_PER_CPU = 10
 _END_TIMEOUT_S = 3.0
 
 
@@ -28,15 +32,19 @@ class ServerProcess:
     artifact : the built server
     port : on loopback; must be free
     cpus : the CPUs that its threads are pinned to; as many threads as CPUs
+    backend_port : of what runs behind it; 0 for nothing
     """
 
-    def __init__(self, artifact: Artifact, port: int, cpus: list[int]) -> None:
+    ready_timeout_s = 15.0
+
+    def __init__(self, artifact: Artifact, port: int, cpus: list[int], backend_port: int = 0) -> None:
         self.artifact = artifact
         self.name = artifact.server.name
         self.port = port
         self.cpus = cpus
+        self.backend_port = backend_port
         self.startup_s = float("nan")
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._tail: Tail | None = None
         self._sandbox: subprocess.Popen[bytes] | None = None
 
     @property
@@ -44,7 +52,7 @@ class ServerProcess:
         """Base URL."""
         return f"http://{LOOPBACK}:{self.port}"
 
-    def __enter__(self) -> ServerProcess:
+    def __enter__(self) -> Self:
         self.launch()
         return self
 
@@ -54,47 +62,60 @@ class ServerProcess:
         self.end()
 
     def launch(self) -> None:
-        """Start the server and wait until it listens.
+        """Start the server and wait until it is ready; after its end, start it again.
 
         Raises
         ------
         WrkbookError
-            When the port is taken, or the server ends or does not listen in time: with what it printed.
+            When it is a load generator, the port is taken, or the server ends or does not listen in time: with what it printed.
         """
+        command = self.filled(self.artifact.server.launch.command)
         if not is_free(self.port):
             raise WrkbookError(
                 f"port {self.port} is in use, {self.name} cannot be launched on it",
                 f"end what listens there (ss -ltnp 'sport = :{self.port}') or choose another port",
             )
-        values = {"{port}": str(self.port), "{threads}": str(len(self.cpus))}
-        command = [_fill(word, values) for word in self.artifact.server.start.command]
-        sandbox = self.artifact.sandbox()
-        env = {name: _fill(value, values) for name, value in sandbox.env.items()}
-        sandbox = type(sandbox)(sandbox.image, sandbox.read_only, sandbox.writable, env, sandbox.workdir)
         started = time.monotonic()
-        self._sandbox = subprocess.Popen(
-            sandbox.command(command, self.cpus),
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            # Ctrl-C in the terminal is for wrkbook, which then ends its servers in order.
-            start_new_session=True,
-        )
+        self._tail = Tail()
         try:
-            self._wait_until_listening(started)
+            self._sandbox = subprocess.Popen(
+                self.sandbox().command(command, self.cpus),
+                stdin=subprocess.DEVNULL,
+                stdout=self._tail.descriptor,
+                stderr=self._tail.descriptor,
+                # Ctrl-C in the terminal is for wrkbook, which then ends its servers in order.
+                start_new_session=True,
+            )
+        finally:
+            self._tail.started()
+        try:
+            self._wait_until_ready(started)
         except BaseException:
             self.end()
             raise
 
-    def _wait_until_listening(self, started: float) -> None:
-        while not self.listens():
+    def sandbox(self) -> Sandbox:
+        """The server's sandbox, its environment filled in."""
+        sandbox = self.artifact.sandbox()
+        return dataclasses.replace(
+            sandbox, env=dict(zip(sandbox.env, self.filled(list(sandbox.env.values())), strict=True))
+        )
+
+    def filled(self, words: list[str]) -> list[str]:
+        """The words of a manifest with this launch's values in their places."""
+        values = {"{port}": self.port, "{threads}": len(self.cpus), "{backend_port}": self.backend_port}
+        values["{pool}"] = pool_size(self.cpus)
+        return [_fill(word, values) for word in words]
+
+    def _wait_until_ready(self, started: float) -> None:
+        while not self.ready():
             if not self.alive:
                 raise WrkbookError(
                     f"{self.name} ended while it was starting{self._said()}", f"try it: ./wrkbook serve {self.name}"
                 )
-            if time.monotonic() - started > _READY_TIMEOUT_S:
+            if time.monotonic() - started > self.ready_timeout_s:
                 raise WrkbookError(
-                    f"{self.name} does not listen on port {self.port} after {_READY_TIMEOUT_S:.0f} s{self._said()}",
+                    f"{self.name} does not listen on port {self.port} after {self.ready_timeout_s:.0f} s{self._said()}",
                     f"try it: ./wrkbook serve {self.name}",
                 )
             time.sleep(0.01)
@@ -117,6 +138,25 @@ class ServerProcess:
         """The server's own processes, without the sandbox around them."""
         return descendants(self._sandbox.pid) if self._sandbox is not None else []
 
+    @property
+    def ended_cpu_s(self) -> float:
+        """CPU time of those of its processes that have ended, in seconds (clock ticks).
+
+        A server with a process for each connection loses them one by one, and with them what they have used: their parent,
+        the first process, has it in its own account of its children.
+        """
+        times = [psutil.Process(pid).cpu_times() for pid in self.first_pids]
+        return float(sum(time.children_user + time.children_system for time in times))
+
+    @property
+    def first_pids(self) -> list[int]:
+        """Its first process, which started all others; empty when it has ended."""
+        return first_of(self.pids)
+
+    def ready(self) -> bool:
+        """Whether it can be used."""
+        return self.listens()
+
     def listens(self) -> bool:
         """Whether this very process, and no other, listens on the port."""
         listening = listening_inodes(self.port)
@@ -124,9 +164,7 @@ class ServerProcess:
 
     def output(self) -> str:
         """The last 4 KiB of what the server printed."""
-        self._log.seek(0, 2)
-        self._log.seek(max(0, self._log.tell() - 4096))
-        return self._log.read().decode(errors="replace").strip()
+        return self._tail.text(ended=not self.alive) if self._tail is not None else ""
 
     def _said(self) -> str:
         status = self.exit_status
@@ -134,11 +172,11 @@ class ServerProcess:
         return f"{ending}; it printed:\n    " + ("\n    ".join(self.output().splitlines()[-8:]) or "nothing")
 
     def end(self) -> int | None:
-        """End the server: SIGTERM, then SIGKILL; wait until its port is free. Returns its exit status."""
+        """End the server: the signal of its manifest, then SIGKILL; wait until its port is free. Returns its exit status."""
         if self._sandbox is None:
             return None
-        for pid in self.pids:
-            _signal(pid, signal.SIGTERM)
+        for pid in self.first_pids:
+            _signal(pid, signal.Signals[f"SIG{self.artifact.server.launch.stop_signal}"])
         try:
             self._sandbox.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -152,13 +190,28 @@ class ServerProcess:
         return self.exit_status
 
 
+def pool_size(cpus: Sequence[int]) -> int:
+    """Connections that a server on `cpus` keeps to its backend, in all."""
+    return POOL_PER_CPU * len(cpus)
+
+
 def descendants(pid: int) -> list[int]:
-    """The processes below a sandbox, without bubblewrap's own and taskset before it becomes its program."""
+    """The processes below a sandbox, without bubblewrap's own, and those that are still to become their program."""
     found = []
     for child in _children(pid):
         with contextlib.suppress(psutil.Error):
-            if psutil.Process(child).name() not in ("bwrap", "taskset"):
+            if psutil.Process(child).name() not in ("bwrap", "taskset", "prlimit"):
                 found.append(child)
+    return found
+
+
+def first_of(pids: list[int]) -> list[int]:
+    """Those of a sandbox's processes that none of the others started."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            if psutil.Process(pid).ppid() not in pids:
+                found.append(pid)
     return found
 
 
@@ -174,7 +227,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
         psutil.Process(pid).send_signal(number)
 
 
-def _fill(word: str, values: dict[str, str]) -> str:
+def _fill(word: str, values: dict[str, int]) -> str:
     for name, value in values.items():
-        word = word.replace(name, value)
+        word = word.replace(name, str(value))
     return word

@@ -34,6 +34,8 @@ class Sandbox:
     read_only, writable : folder inside → folder of the host
     env : environment variables; nothing else is inherited
     builds : whether the program may fetch packages (certificates, name resolution and proxies of the host)
+    user : the account of the image that the program sees itself as; None: whoever runs wrkbook
+    scratch : empty folders inside, in memory, for this program alone
     """
 
     image: Image
@@ -42,6 +44,8 @@ class Sandbox:
     env: dict[str, str] = field(default_factory=dict)
     workdir: str = "/"
     builds: bool = False
+    user: str | None = None
+    scratch: Sequence[str] = ()
 
     def command(self, argv: Sequence[str], cpus: Sequence[int] = ()) -> list[str]:
         """The argument list that runs `argv` inside, on `cpus` only where they are given.
@@ -51,6 +55,12 @@ class Sandbox:
         words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--cap-drop", "ALL"]
         words += ["--clearenv", "--ro-bind", str(self.image.root), "/", "--proc", "/proc", "--dev", "/dev"]
         words += ["--tmpfs", "/tmp", "--tmpfs", "/run"]  # noqa: S108 - inside the sandbox
+        if self.user is not None:
+            # In a user namespace: outside, it stays whoever runs wrkbook, so this needs no right to change accounts.
+            uid, gid = self.image.account(self.user)
+            words += ["--unshare-user", "--uid", str(uid), "--gid", str(gid)]
+        for inside in self.scratch:
+            words += ["--perms", "0700", "--tmpfs", inside]
         if self.builds:
             for name in ("/etc/ssl/certs", *(f"/{file}" for file in NETWORK_FILES)):
                 if Path(name).exists():

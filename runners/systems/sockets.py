@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+from itertools import islice
 from pathlib import Path
 
 from runners.errors import WrkbookError
@@ -10,7 +12,7 @@ from runners.errors import WrkbookError
 LOOPBACK = "127.0.0.1"
 # Below the range from which the kernel takes ports for outgoing connections, or a client could be on a server's port.
 FIRST_PORT = 18080
-_LISTEN = "0A"
+_ESTABLISHED, _LISTEN = "01", "0A"
 
 
 def listening_inodes(port: int) -> set[int]:
@@ -35,6 +37,19 @@ def listening_addresses(port: int) -> set[str]:
     return {
         row[1].rsplit(":", 1)[0] for row in fields if row[3] == _LISTEN and int(row[1].rsplit(":", 1)[1], 16) == port
     }
+
+
+def established_count(port: int) -> int:
+    """How many connections to `port` on this machine are established, counted at the side that has accepted them."""
+    # Read as bytes and compared by column: there may be tens of thousands of lines, and a window is being measured.
+    local, state = f":{port:04X}".encode(), _ESTABLISHED.encode()
+    found = 0
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(table).read_bytes().splitlines()[1:]:
+                fields = line.split(maxsplit=4)
+                found += fields[3] == state and fields[1].endswith(local)
+    return found
 
 
 def socket_inodes(pid: int) -> set[int]:
@@ -74,7 +89,8 @@ def free_ports(count: int, first: int = FIRST_PORT) -> list[int]:
     WrkbookError
         When there are not as many.
     """
-    found = [port for port in range(first, first + 1000) if is_free(port)][:count] if count else []
+    # No further than needed: each look reads the kernel's tables, which after a load hold thousands of closing connections.
+    found = list(islice((port for port in range(first, first + 1000) if is_free(port)), count))
     if len(found) < count:
         raise WrkbookError(f"no {count} free ports from {first} on", "end what listens there: ss -ltnp")
     return found

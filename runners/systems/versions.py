@@ -12,6 +12,14 @@ from runners.systems.catalogue import Server
 from runners.systems.image import SUITE, Image
 
 _TOOLCHAIN = ("wrk", "g++", "golang-go", "libc6")
+# Where each kind of package is locked, and what stands before its version there.
+_LOCKED = {
+    "go": ("go.mod", r"^\s*(?:require\s+)?{name}\s+(\S+)"),
+    "cargo": ("Cargo.lock", r'^name = "{name}"\nversion = "([^"]+)"'),
+    "npm": ("package-lock.json", r'"node_modules/{name}": {{\s*"version": "([^"]+)"'),
+    "maven": ("pom.xml", r"<artifactId>{name}</artifactId>\s*<version>([^<]+)</version>"),
+    "pypi": ("requirements.txt", r"^{name}==(\S+)"),
+}
 _PYTHON = ("numpy", "pandas", "scipy", "matplotlib", "seaborn", "papermill", "jupyterlab")
 
 
@@ -41,12 +49,23 @@ def _version(server: Server, where: str, image: Image) -> str:
     kind, _, name = where.partition(":")
     if kind == "deb" and name in image.versions:
         return image.versions[name]
-    if kind == "go":
-        match = re.search(
-            rf"^\s*(?:require\s+)?{re.escape(name)}\s+(\S+)", (server.folder / "go.mod").read_text(), re.MULTILINE
-        )
-        if match:
+    if kind == "install" and (version := _installed(server.build.commands, name)):
+        return version
+    if kind in _LOCKED:
+        file, pattern = _LOCKED[kind]
+        path = server.folder / file
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if match := re.search(pattern.format(name=re.escape(name)), text, re.MULTILINE):
             return match[1]
     raise WrkbookError(
-        f"servers/{server.name}/server.toml: component {where!r} is not installed", "use deb:PACKAGE or go:MODULE"
+        f"servers/{server.name}/server.toml: component {where!r} is not installed",
+        f"use one of {', '.join(f'{kind}:NAME' for kind in ('deb', 'install', *_LOCKED))}",
     )
+
+
+def _installed(commands: list[list[str]], name: str) -> str | None:
+    """The version that a build command names which installs `name`: ``… install … --version 1.2.3 … NAME``."""
+    for words in commands:
+        if words[-1] == name and "--version" in words:
+            return words[words.index("--version") + 1]
+    return None

@@ -1,0 +1,113 @@
+"""What a run wrote down of itself, and the tables of its records: what is known before anything is estimated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from runners.analyse.tables import Tables
+from runners.ledger import Run
+from runners.machine.topology import parse_cpu_list
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run with its records.
+
+    Attributes
+    ----------
+    run : where it is in the ledger
+    record : its ``run.json``
+    tables : what goes to ``data/processed``
+    """
+
+    run: Run
+    record: dict[str, Any]
+    tables: Tables
+
+    @property
+    def profile(self) -> str:
+        """``quick``, ``standard`` or ``publication``."""
+        return str(self.record["profile"])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """As the run was started."""
+        return dict(self.record["parameters"])
+
+    @property
+    def trials(self) -> pd.DataFrame:
+        """One row per window."""
+        return self.tables.trials
+
+    @property
+    def baseline(self) -> str:
+        """The system that the others are compared with: the first, of which the A/A control is a second launch."""
+        return str(self.record["placebo_of"])
+
+    @property
+    def seed(self) -> int:
+        """Of all resampling."""
+        return int(self.parameters["seed"])
+
+    @property
+    def checks(self) -> pd.DataFrame:
+        """One row per trial and check."""
+        return self.tables.checks
+
+    @property
+    def usage(self) -> pd.DataFrame:
+        """One row per window and role."""
+        return self.tables.usage
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """Facts of the machine that measured, with the CPUs of each role as ``pinning``."""
+        return dict(self.record["machine"]) | {"pinning": dict(self.record["pinning"])}
+
+    @property
+    def backends(self) -> dict[str, Any]:
+        """What ran behind the servers, by name: see :mod:`runners.run_record`."""
+        return dict(self.record.get("backends", {}))
+
+    @property
+    def about_machine(self) -> dict[str, Any]:
+        """What was seen of the machine before measuring (see :mod:`runners.machine_record`); empty where nobody looked."""
+        return dict(self.record.get("about_machine") or {})
+
+    @property
+    def left_out(self) -> list[str]:
+        """What of the numbers of connections asked for did not fit into this machine, in words."""
+        return list(self.record.get("left_out", []))
+
+    @property
+    def cpus(self) -> dict[str, tuple[int, ...]]:
+        """Role → its CPUs."""
+        return {role: parse_cpu_list(text) for role, text in self.record["pinning"].items()}
+
+    @property
+    def idle_speed(self) -> pd.DataFrame:
+        """What was seen of the idle machine's speed: cpu, at_s, mean_hz, wakes_hz."""
+        return pd.DataFrame(self.about_machine.get("idle_speed", []), columns=["cpu", "at_s", "mean_hz", "wakes_hz"])
+
+    @property
+    def versions(self) -> dict[str, Any]:
+        """Versions of every component that measured or was measured."""
+        return dict(self.record["versions"])
+
+    @property
+    def precision_ratio(self) -> float:
+        """The half-width that the run aimed at."""
+        return float(self.parameters["precision"])
+
+    @property
+    def blocks_count(self) -> int:
+        """Blocks that were measured."""
+        return int(self.trials["block"].nunique()) if len(self.trials) else 0
+
+    @property
+    def measured_s(self) -> float:
+        """Time that the blocks took, launches and warm-ups included."""
+        return float(self.trials.groupby("block")["block_s"].first().sum()) if len(self.trials) else 0.0

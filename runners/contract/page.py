@@ -1,0 +1,149 @@
+"""The page of the workload `blog`: taken apart as a browser would, and compared with the posts that it shows."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+from html.parser import HTMLParser
+
+from runners.contract.data import Post, posts
+from runners.contract.findings import UnexpectedError, shown
+
+HEADING = "A blog of six posts"
+FOOTER = "Six of fifty posts, drawn anew for every reader."
+
+_VOID = ("meta", "img")
+# Elements that hold text and nothing else: white space counts in there, and only there.
+_WITH_TEXT = ("title", "h1", "h2", "p")
+_REFERENCE = re.compile(r"&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
+
+
+def titles_of(body: bytes, count: int) -> frozenset[str]:
+    """Return the titles of a page of so many posts.
+
+    Raises
+    ------
+    UnexpectedError
+        If it is not exactly such a page, shows a post twice or an unknown one, or has text that is not escaped.
+    """
+    try:
+        pieces = _pieces(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise UnexpectedError(f"the page is not UTF-8: byte {error.start}") from None
+    titles = [after[1:] for before, after in itertools.pairwise(pieces) if before == "<h2>"]
+    for title in titles:
+        if title not in posts():
+            raise UnexpectedError(f"{shown(title)} is not the title of a post")
+    if len(titles) != count:
+        raise UnexpectedError(f"the page has {len(titles)} posts instead of {count}")
+    if len(set(titles)) < count:
+        raise UnexpectedError(f"only {len(set(titles))} of the {count} posts are distinct")
+    wanted = page_pieces([posts()[title] for title in titles])
+    for index, piece in enumerate(wanted):
+        got = pieces[index] if index < len(pieces) else "its end"
+        if got != piece:
+            raise UnexpectedError(f"the page has {shown(got)} instead of {shown(piece)}")
+    if len(pieces) > len(wanted):
+        raise UnexpectedError(f"the page has {shown(pieces[len(wanted)])} after its end")
+    return frozenset(titles)
+
+
+def page_pieces(chosen: list[Post]) -> list[str]:
+    """Return what a page of these posts is made of: tags as they are written, and texts with a = before them."""
+    pieces = ["<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">']
+    pieces += [
+        *_element("title", HEADING),
+        "</head>",
+        "<body>",
+        "<header>",
+        *_element("h1", HEADING),
+        "</header>",
+        "<main>",
+    ]
+    for post in chosen:
+        pieces += ["<article>", *_element("h2", post.title), f'<img src="{post.image}" alt="{post.title}">']
+        for paragraph in post.paragraphs:
+            pieces += _element("p", paragraph)
+        pieces.append("</article>")
+    return [*pieces, "</main>", "<footer>", *_element("p", FOOTER), "</footer>", "</body>", "</html>"]
+
+
+def _element(name: str, text: str) -> list[str]:
+    return [f"<{name}>", f"={text}", f"</{name}>"]
+
+
+def _pieces(page: str) -> list[str]:
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    return reader.finished()
+
+
+class _Reader(HTMLParser):
+    """Lists the pieces of a page; complains of characters that should have been escaped."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self._pieces: list[str] = []
+        self._text = ""
+        self._within = ""
+
+    def finished(self) -> list[str]:
+        """What was read."""
+        self._end_text()
+        return self._pieces
+
+    def handle_decl(self, decl: str) -> None:
+        self._add(f"<!{decl.lower()}>")
+
+    def handle_comment(self, data: str) -> None:
+        self._add(f"<!--{data}-->")
+
+    def handle_pi(self, data: str) -> None:
+        self._add(f"<?{data}>")
+
+    def unknown_decl(self, data: str) -> None:
+        self._add(f"<![{data}]>")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        written = (self.get_starttag_text() or "").strip("<>")
+        for character in "<>&":
+            if character in _REFERENCE.sub("", written):
+                raise UnexpectedError(f"{character} is not escaped in {shown(written)}")
+        attributes = "".join(f' {name}="{value}"' for name, value in attrs)
+        self._add(f"<{tag}{attributes}>")
+        self._within = "" if tag in _VOID else tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._add(f"</{tag}>")
+        self._within = ""
+
+    def handle_data(self, data: str) -> None:
+        for character in "<>&":
+            if character in data:
+                raise UnexpectedError(f"{character} is not escaped in {shown(data)}")
+        self._text += data
+
+    def handle_entityref(self, name: str) -> None:
+        self._reference(f"&{name};")
+
+    def handle_charref(self, name: str) -> None:
+        self._reference(f"&#{name};")
+
+    def _reference(self, reference: str) -> None:
+        self._text += html.unescape(reference)
+
+    def _add(self, piece: str) -> None:
+        self._end_text()
+        self._pieces.append(piece)
+
+    def _end_text(self) -> None:
+        if self._text.strip() or (self._text and self._within in _WITH_TEXT):
+            self._pieces.append(f"={self._text}")
+        self._text = ""

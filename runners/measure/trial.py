@@ -1,0 +1,166 @@
+"""One trial: one cell in one block, verified before and after its windows."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runners.contract.conformance import quick_check
+from runners.contract.requests import answer_tolerance, backend_work, contract_request, path_parameters
+from runners.generators import GeneratorError
+from runners.machine.topology import format_cpu_list
+from runners.measure.design import Cell
+from runners.measure.opening import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, window_seconds
+from runners.measure.sampling import memory, role_sample
+from runners.measure.window import Asked
+from runners.records import Load, Request
+from runners.systems.backend import Backend
+from runners.systems.catalogue import Service
+from runners.systems.ports import wait_for_ports
+from runners.systems.process import ServerProcess
+
+if TYPE_CHECKING:
+    from runners.measure.block import BlockSettings
+
+_SAID_CHARACTERS = 500
+
+
+@dataclass
+class Trial:
+    """A trial while it is being measured; `record` is what the ledger will hold of it."""
+
+    cell: Cell
+    service: Service
+    record: dict[str, Any]
+    request: Request
+    folder: Path
+    process: ServerProcess | None = None
+    backend: Backend | None = None
+    failed: bool = field(default=False)
+
+    def fail(self, stage: str, message: str) -> None:
+        """The first failure is the trial's; nothing further is measured for it."""
+        if not self.failed:
+            self.failed, self.record["failure"] = True, {"stage": stage, "message": message}
+
+    def launched(self, process: ServerProcess) -> None:
+        """Take the process that was launched for it."""
+        self.process = process
+        self.record |= {"port": process.port, "startup_s": process.startup_s}
+
+    def verify(self, when: str) -> None:
+        """Ask the trial's own request once and compare the answer with the contract."""
+        if self.failed or self._ended(""):
+            return
+        assert self.process is not None
+        workload, body = self.cell.workload, self.request.body or None
+        probe = quick_check(self.process.url, self.service, body, path_parameters(workload), workload.count)
+        self.record[when] = {
+            "answer_bytes": probe.answer_bytes,
+            "body_bytes": probe.body_bytes,
+            "difference": probe.difference,
+        }
+        if probe.difference:
+            self.fail("conformance", probe.difference)
+
+    def remember_memory(self, when: str) -> None:
+        """Write down what the server's processes hold at this moment."""
+        if self.process is not None and not self.failed:
+            sample = role_sample(self.process.pids, self.process.cpus)
+            self.record[when] = {**memory(self.process.pids), "rss_bytes": sample["rss_bytes"]}
+
+    def visit(self, settings: BlockSettings, *, first: bool, priming_s: float = 0.0) -> None:
+        """Measure one window, the first time a warm-up before it; `priming_s` of full load before that, whatever its rate."""
+        # One that ended since its last window has no use for another.
+        if self.process is None or self.failed or self._ended(""):
+            return
+        asked = Asked(self.process, self.request, self.record["generator"], self.folder, self.backend)
+        warmed = first and settings.profile.warmup_s > 0
+        for kind in [*(["priming"] if priming_s else []), *(["warmup"] if warmed else []), "window"]:
+            load = _load(settings, self.cell, kind)
+            if kind == "priming":
+                connections = min(load.connections, settings.connections)
+                load = replace(load, rate_rps=None, asked_rps=None, connections=connections, duration_s=priming_s)
+            if load.connections >= LEAST_WATCHED and (short := wait_for_ports(self.process.port, load.connections)):
+                self.fail("ports", short)
+                return
+            window = settings.source.window(asked, load, kind)
+            self.record["windows"].append(window)
+            if not self._ended(" under load"):
+                self._judge(settings, window)
+            if self.failed:
+                return
+
+    def _ended(self, when: str) -> bool:
+        """Whether server or backend is gone, which is the trial's failure then."""
+        for what, stage, process in (("", "running", self.process), ("its backend ", "backend", self.backend)):
+            if process is not None and not process.alive:
+                said = process.output()[-_SAID_CHARACTERS:] or "nothing"
+                self.fail(stage, f"{what}ended{when} with exit status {process.exit_status}; it printed: {said}")
+        return self.failed
+
+    def _judge(self, settings: BlockSettings, window: dict[str, Any]) -> None:
+        generator = settings.source.generators[self.record["generator"]]
+        if window["hung"] or window["exit_status"] != 0:
+            ending = "did not end" if window["hung"] else f"ended with exit status {window['exit_status']}"
+            said = window["stderr"].strip()[-_SAID_CHARACTERS:] or "it printed no error"
+            self.fail("generator", f"{generator.name} {ending}: {said}")
+            return
+        try:
+            generator.parse(window["stdout"], Load(**window["load"]))
+        except GeneratorError as error:
+            self.fail("generator", str(error))
+
+
+def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Trial:
+    """A trial of block `number` with the head of its record, and what its load generator sends in a folder below `folder`."""
+    system, workload = cell.system, cell.workload
+    service = settings.artifacts[system.server].server.service(workload.name, system.codec)
+    assert service is not None, "the design holds only what is served"
+    request = contract_request(service.path, workload, settings.body_style, settings.seed)
+    cpus = settings.source.plan.as_dict() | {"server": format_cpu_list(settings.cpus(system.server))}
+    record: dict[str, Any] = {
+        "block": number,
+        "system": system.name,
+        "server": system.server,
+        "codec": system.codec,
+        "placebo": system.placebo,
+        "workload": workload.label,
+        "workload_name": workload.name,
+        "operations": workload.operations,
+        "count": workload.count,
+        "shape": asdict(workload.shape),
+        "path": request.path,
+        "body_bytes": len(request.body),
+        "answer_tolerance": answer_tolerance(workload.name),
+        "work_per_request": backend_work(workload),
+        "cpus": cpus,
+        "port": None,
+        "startup_s": None,
+        "generator": workload.shape.generator or settings.generator,
+        "failure": None,
+        "windows": [],
+    }
+    prepared = folder / f"{system.name}--{workload.label}".replace("/", "-")
+    prepared.mkdir()
+    settings.source.generators[record["generator"]].prepare(request, prepared)
+    return Trial(cell, service, record, request, prepared)
+
+
+def _load(settings: BlockSettings, cell: Cell, kind: str) -> Load:
+    shape, profile = cell.workload.shape, settings.profile
+    connections = shape.connections or settings.connections
+    seconds = window_seconds(profile.window_s, connections)
+    if kind == "warmup":
+        seconds = profile.warmup_s
+        connections = min(connections, MOST_WARM_UP_CONNECTIONS) if connections >= LEAST_WATCHED else connections
+    threads = min(settings.threads, connections)
+    return Load(
+        connections,
+        threads,
+        seconds,
+        rate_rps=shape.rate_rps,
+        keepalive_requests=shape.keepalive_requests,
+        asked_rps=shape.asked_rps,
+    )

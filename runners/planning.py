@@ -1,0 +1,53 @@
+"""The plan that a notebook shows before it measures: cells, load, CPUs, and how long that takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runners.contract.requests import contract_request
+from runners.measure.design import Cell
+from runners.measure.levels import in_words
+from runners.measure.run import block_seconds
+from runners.present.markup import Fragment
+from runners.present.plan import plan
+from runners.units import format_duration
+
+if TYPE_CHECKING:
+    from runners.experiment import Experiment
+
+
+def planned(experiment: Experiment) -> Fragment:
+    """What the experiment is going to do, as a table."""
+    profile, per_block_s = (
+        experiment.profile,
+        block_seconds(experiment.design, experiment.profile, experiment.parameters.connections),
+    )
+    most = min(profile.budget_minutes * 60, profile.max_blocks * per_block_s)
+    facts = {
+        "run": f"{experiment.run.run_id}, profile {experiment.parameters.profile} ({profile.description})",
+        "block": f"{'each cell on a process of its own' if experiment.design.fresh else 'every system launched once, all alive'}; "
+        f"{len(experiment.design.cells)} cells, each a warm-up of {profile.warmup_s:g} s "
+        + (f"({profile.priming_s:g} s of full load before a system's first) " if profile.priming_s else "")
+        + f"and {profile.windows_count} × {profile.window_s:g} s in shuffled order: about {format_duration(per_block_s)}",
+        "blocks": f"{profile.min_blocks} to {profile.max_blocks}, until every ratio is known to ±{experiment.parameters.precision:.1%}, "
+        f"for at most {format_duration(most)}",
+        "load": f"{' and '.join(generator.name for generator in experiment.generators)}, {_connections(experiment)} connections, "
+        f"{experiment.threads} thread(s), closed loop where the plan says no rate",
+        "CPUs": ", ".join(f"{role} {cpus}" for role, cpus in experiment.pinning.as_dict().items()),
+    } | ({"left out": " ".join(in_words(experiment.left_out))} if experiment.left_out else {})
+    return plan(
+        [(cell.workload.label, cell.system.name, _path(experiment, cell)) for cell in experiment.design.cells], facts
+    )
+
+
+def _connections(experiment: Experiment) -> str:
+    counts = [cell.workload.shape.connections or experiment.parameters.connections for cell in experiment.design.cells]
+    return ", ".join(map(str, sorted(set(counts))))
+
+
+def _path(experiment: Experiment, cell: Cell) -> str:
+    service = experiment.catalogue.server(cell.system.server).service(cell.workload.name, cell.system.codec)
+    assert service is not None, "the design holds only what is served"
+    return contract_request(
+        service.path, cell.workload, experiment.parameters.body_style, experiment.parameters.seed
+    ).path

@@ -1,0 +1,78 @@
+"""What a run writes down of itself before it measures: what is planned, where, and with which versions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from runners.contract.requests import STATEMENTS
+from runners.errors import WrkbookError
+from runners.ledger import Run
+from runners.machine.facts import machine_facts, project_facts
+from runners.machine_record import about_machine
+from runners.measure.levels import in_words
+from runners.measure.relay_trial import relay_notes
+from runners.parameters import LIMITS, Parameters
+from runners.systems.build import Artifact
+from runners.systems.image import Image
+from runners.systems.settings import backend_facts
+from runners.systems.versions import component_versions
+
+if TYPE_CHECKING:
+    from runners.experiment import Experiment
+
+
+def run_record(
+    experiment: Experiment, image: Image, artifacts: dict[str, Artifact], nonconforming: dict[str, str]
+) -> dict[str, Any]:
+    """The content of ``run.json``."""
+    design = experiment.design
+    placebo = next((system for system in design.systems if system.placebo), None)
+    original = next((system for system in design.systems if placebo and placebo.repeats(system)), None)
+    return {
+        "started_at": datetime.now(UTC).isoformat(),
+        "profile": experiment.parameters.profile,
+        "parameters": experiment.parameters.model_dump(exclude={"run_id"}),
+        "pinning": experiment.pinning.as_dict(),
+        "backends": {
+            server.name: backend_facts(server, experiment.pinning.server) | {"statements": _statements(experiment)}
+            for server in experiment.backends
+        },
+        "machine": machine_facts(),
+        "versions": component_versions([artifact.server for artifact in artifacts.values()], image)
+        | {"builds": {name: artifact.key for name, artifact in artifacts.items()}}
+        | project_facts(),
+        "cells": [[cell.system.name, cell.workload.label] for cell in design.cells],
+        "compared": [workload.label for workload in design.compared],
+        "floor": design.floor,
+        "nonconforming": nonconforming,
+        "notes": {server.name: relay_notes(artifacts[server.name]) for server in experiment.servers},
+        "left_out": in_words(experiment.left_out),
+        "placebo_of": original.name if original else None,
+        "about_machine": about_machine(experiment.cores, experiment.pinning, experiment.idle_s)
+        if experiment.idle_s
+        else None,
+    } | experiment.recorded
+
+
+def _statements(experiment: Experiment) -> dict[str, str]:
+    """What is said to the database, by workload."""
+    names = {workload.name for workload in experiment.design.compared}
+    return {name: statement for name, statement in STATEMENTS.items() if name in names}
+
+
+def check_same(run: Run, parameters: Parameters) -> None:
+    """Refuse to go on with a run that was started with other parameters.
+
+    Raises
+    ------
+    WrkbookError
+        Naming each difference.
+    """
+    before, now = run.read()["parameters"], parameters.model_dump(exclude={"run_id"})
+    differing = [name for name in now if name not in LIMITS and before.get(name, now[name]) != now[name]]
+    if differing:
+        told = "; ".join(f"{name} was {before.get(name)!r}, is {now[name]!r}" for name in differing)
+        raise WrkbookError(
+            f"run {run.run_id} was started with other parameters: {told}", "use the same, or another run-id"
+        )
