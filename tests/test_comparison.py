@@ -53,7 +53,7 @@ def test_a_run_may_be_compared_with_itself(raw):
         ),
         (("decode-only", "late", "01"), "there is no run 'decode-only' of 01-ping"),
         (("../early", "late"), "there is no run '../early'"),
-        (("early", "late", "07"), "there is no notebook named '07'"),
+        (("early", "late", "77"), "there is no notebook named '77'"),
         (("early", "late", "../x"), "there is no notebook named '../x'"),
         (
             ("ping-only", "decode-only"),

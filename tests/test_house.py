@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 
 from runners.environment import LOCK, requirements
 from runners.folders import PROJECT
+from runners.quality import GO_CHECKS, _static_checks
 from runners.systems.catalogue import Catalogue
 
 MODULES = sorted((PROJECT / "runners").rglob("*.py"))
@@ -23,7 +24,21 @@ FLOORS = [
     {"measure"},
     {"present"},
     {"processed", "execute", "reports", "arguments"},
-    {"experiment", "comparison", "running", "quality", "doctor", "machine_record"},
+    {
+        "experiment",
+        "evidence",
+        "on_trial",
+        "comparison",
+        "running",
+        "quality",
+        "doctor",
+        "lab",
+        "listing",
+        "machine_record",
+        "run_record",
+        "planning",
+        "build_record",
+    },
     {"commands", "__main__"},
 ]
 # Rooms of one floor that must not know one another; other modules of one floor may.
@@ -112,3 +127,10 @@ def test_a_notebook_is_thin(path):
             assert len(cell.source.splitlines()) <= 13
             assert "def " not in cell.source
     assert sum("parameters" in cell.metadata.get("tags", []) for cell in notebook.cells) == 1
+
+
+def test_a_commit_is_checked_as_ci_checks_it():
+    hooks = yaml.safe_load((PROJECT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    named = ", ".join(hook["name"] for hook in hooks)
+    for check in (*_static_checks(), *GO_CHECKS):
+        assert check in named

@@ -71,7 +71,7 @@ def window(throughput_rps: float, kind: str = "window", **about) -> dict:
 def trial(block: int, system: str, workload: str, rates: list[float], **about) -> dict:
     """One trial's record."""
     server, _, codec = system.partition("+")
-    name, _, operations = workload.partition("-")
+    name, _, operations = workload.rpartition("-") if workload[-1].isdigit() and "-" in workload else (workload, "", "")
     verified = {"answer_bytes": ANSWER_BYTES, "difference": None}
     return {
         "block": block,
@@ -111,7 +111,7 @@ def run_of(tmp_path, rates: dict[tuple[str, str], float], blocks: int = 8, noise
             "profile": "standard",
             "parameters": {"seed": 1, "precision": 0.02},
             "pinning": {"server": "0", "generator": "1", "housekeeping": "1"},
-            "machine": {"cpu": "a CPU"},
+            "machine": {"cpu": "a CPU", "cpus_count": 2, "kernel": "6.1"},
             "versions": {},
             "cells": [list(cell) for cell in rates],
             "compared": [workload for workload in workloads if not workload.startswith("discard")],

@@ -180,7 +180,8 @@ def test_a_truncated_record_is_named(tmp_path):
 
 def test_two_runs_that_are_not_alike_are_compared_only_when_told_to(tmp_path):
     before = measured(tmp_path, "before", chance=1, blocks=2)
-    after = measured(tmp_path, "after", record={**BEFORE, "machine": {"cpu": "another CPU"}}, chance=2, blocks=2)
+    machine = {"cpu": "another CPU", "cpus_count": 2, "kernel": "6.1"}
+    after = measured(tmp_path, "after", record={**BEFORE, "machine": machine}, chance=2, blocks=2)
     with pytest.raises(WrkbookError, match=r"machine\.cpu \(a CPU in A, another CPU in B\)"):
         compare_runs(before, after)
     (found,) = compare_runs(before, after, anyway=True).differences

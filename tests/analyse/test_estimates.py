@@ -13,9 +13,9 @@ from runners.analyse.estimates import (
     compare,
     compare_unpaired,
     geometric_mean_interval,
-    percentile_intervals,
     ratio_interval,
 )
+from runners.analyse.percentiles import percentile_intervals
 from runners.records import Histogram, Interval
 
 EXPERIMENTS = 300

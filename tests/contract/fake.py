@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 from runners.contract.oracle import BODY_LIMIT_BYTES, judge, normalised
+from tests.contract.fake_resources import Resources
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,16 @@ SERVICES = (
     Served("decode", "/dbop/{db}/{table}", "oracle"),
     Served("roundtrip", "/dbop/{db}/{table}/echo", "oracle"),
 )
+RESOURCES = (
+    Served("text", "/text"),
+    Served("text", "/"),
+    Served("json", "/json"),
+    Served("sql1", "/sql1"),
+    Served("sql2", "/sql2"),
+    Served("json10", "/json10"),
+    Served("blog", "/blog"),
+    Served("relay", "/10k.txt"),
+)
 
 _ROUTES = {
     r"/ping": ("GET", "ping"),
@@ -40,6 +51,13 @@ _ROUTES = {
     r"/discard/([^/]*)/([^/]*)": ("POST", "discard"),
     r"/dbop/([^/]*)/([^/]*)": ("POST", "decode"),
     r"/dbop/([^/]*)/([^/]*)/echo": ("POST", "roundtrip"),
+    r"/(?:text)?": ("GET", "text"),
+    r"/json": ("GET", "json"),
+    r"/sql1": ("GET", "sql1"),
+    r"/sql2(\?.*)?": ("GET", "sql2"),
+    r"/json10": ("GET", "json10"),
+    r"/blog": ("GET", "blog"),
+    r"/10k\.txt": ("GET", "relay"),
 }
 
 
@@ -68,11 +86,10 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Resources, BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = 1 << 16
-    wrong: frozenset[str]
     standing_still: threading.Lock
 
     def log_message(self, *_: object) -> None:
@@ -177,14 +194,14 @@ class _Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length", 0))
         return self.rfile.read(size) if size <= BODY_LIMIT_BYTES else None
 
-    def _answer(self, status: int, content: object) -> None:
+    def _answer(self, status: int, content: object, text_type: str = "text/plain") -> None:
         is_text = isinstance(content, str)
         body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
         self.send_response_only(status)
         if "no date" not in self.wrong:
             stamp = 0 if "old date" in self.wrong else None
             self.send_header("Date", self.date_time_string(stamp))
-        media_type = "text/plain" if is_text or "wrong type" in self.wrong else "application/json"
+        media_type = text_type if is_text or "wrong type" in self.wrong else "application/json"
         self.send_header("Content-Type", media_type)
         if "compresses" in self.wrong and "gzip" in self.headers.get("Accept-Encoding", ""):
             body = gzip.compress(body)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from runners.contract import conformance
 from runners.contract.bodies import request_body
-from tests.contract.fake import SERVICES, Served, serving
+from tests.contract.fake import RESOURCES, SERVICES, Served, serving
 from tests.contract.strategies import damaged_bodies, good_bodies
 
 PING, DELAY, DISCARD, DECODE, ROUNDTRIP = SERVICES
@@ -33,7 +33,7 @@ def behaved(base_url, *services):
 
 def test_a_server_that_keeps_the_contract_passes():
     with serving() as base_url:
-        assert conformance.check(base_url, SERVICES) == []
+        assert conformance.check(base_url, [*SERVICES, *RESOURCES]) == []
 
 
 def test_a_server_whose_echo_has_nulls_for_what_was_not_given_passes():

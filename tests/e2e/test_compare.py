@@ -23,11 +23,15 @@ FASTER = {cell: rate * (1.2 if cell[0].startswith("slow") else 1.0) for cell, ra
 PLACE = "90-compare-runs/before--after/02-json-decode"
 
 
-def compare(data, *arguments):
-    """``./wrkbook compare`` with the environment of this process."""
+def wrkbook(*arguments, data):
+    """``./wrkbook`` with the environment of this process."""
     env = {**os.environ, "WRKBOOK_DATA": str(data)}
-    command = [sys.executable, "-m", "runners", "compare", *arguments]
+    command = [sys.executable, "-m", "runners", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)
+
+
+def compare(data, *arguments):
+    return wrkbook("compare", *arguments, data=data)
 
 
 def made(data, run_id, rates, build, chance, **about):
@@ -41,7 +45,7 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     made(folder, "before", RATES, "s1", 1)
     made(folder, "after", FASTER, "s2", 2)
-    made(folder, "elsewhere", RATES, "s1", 3, machine={"cpu": "another CPU"})
+    made(folder, "elsewhere", RATES, "s1", 3, machine={"cpu": "another CPU", "cpus_count": 2, "kernel": "6.1"})
     run_of(folder / "raw", RATES, experiment="03-json-roundtrip", run_id="roundtrip", blocks=2)
     damaged = made(folder, "damaged", RATES, "s1", 4)
     path = sorted(damaged.folder.glob("block-001/*.gz"))[0]
@@ -107,6 +111,16 @@ def test_a_run_and_itself_are_equivalent_and_json_is_all_that_is_printed(data):
     (found,) = json.loads(outcome.stdout)
     assert {cell["verdict"] for cell in found["cells"]} == {"equivalent"}
     assert found["html"].endswith("before--before/02-json-decode/report.html")
+
+
+def test_report_makes_a_comparison_again_from_the_raw_records(data, compared):
+    folder = data / "processed" / PLACE
+    before = (folder / "summary.json").read_bytes()
+    (folder / "report.html").unlink()
+    outcome = wrkbook("report", "after", data=data)
+    assert outcome.returncode == 0, outcome.stderr[-3000:]
+    assert (folder / "report.html").exists()
+    assert (folder / "summary.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(

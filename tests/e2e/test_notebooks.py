@@ -223,7 +223,8 @@ def test_serve_prints_its_url_and_paths_and_ends_cleanly(tmp_path):
         [PROJECT / "wrkbook", "serve", "gin", "--port", str(port)], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
-    assert f"http://127.0.0.1:{port}" in process.stdout.readline()
+    # The first line may be about what runs behind it.
+    assert any(f"http://127.0.0.1:{port}" in line for line in iter(process.stdout.readline, ""))
     assert httpx.get(f"http://127.0.0.1:{port}/ping").text == "Hello, World!"
     busy = wrkbook("serve", "beast", "--port", str(port))
     assert busy.returncode == 1
@@ -232,6 +233,26 @@ def test_serve_prints_its_url_and_paths_and_ends_cleanly(tmp_path):
     output = process.stdout.read()
     assert process.wait(10) == 0
     assert "/dbopjson/{db}/{table}" in output
+
+
+def test_the_published_table_is_filled_in_and_the_limit_of_each_column_is_named(quick_run, page_of):
+    data, _ = quick_run
+    summary = json.loads((data / "processed/04-text-json-sql/e2e/summary.json").read_text())
+    for column in ("Text", "JSON", "PgSQL 1", "PgSQL 2, 20 records"):
+        for generator in ("wrk", "autocannon"):
+            assert any(said.startswith(f"{column}, by {generator}: the limit was ") for said in summary["conclusions"])
+    page = page_of("04-text-json-sql/e2e/report.html")
+    assert page.locator("img").count() >= 7
+    for caption in ("the published table, filled in", "Behind every server", "Who was busy"):
+        assert page.locator("caption", has_text=caption).count() == 1
+    text = page.inner_text("body")
+    for wanted in (
+        "46.4 k",
+        "another machine",
+        "jit = off",
+        "SELECT CAST(now() AS VARCHAR)",
+    ):
+        assert wanted in text
 
 
 def test_the_notebook_about_the_machine_says_what_the_machine_is_good_for(quick_run, page_of):

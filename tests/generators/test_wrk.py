@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from runners import histograms
 from runners.generators import GeneratorError
 from runners.generators.wrk import Wrk
 from runners.histograms import correct
@@ -27,6 +28,8 @@ LOADS = {
     "few-descriptors": Load(connections=30, threads=1, duration_s=1),
     "unanswered": Load(connections=5, threads=1, duration_s=1),
     "threads": Load(connections=11, threads=3, duration_s=1),
+    # Of a server with 40 descriptors: over a thousand connections are open and never answered, and wrk counts no error.
+    "many-connections": Load(connections=1200, threads=1, duration_s=1, opening_s=0.0778),
 }
 every_recording = pytest.mark.parametrize("name", LOADS)
 
@@ -59,6 +62,12 @@ def test_the_command_asks_for_the_load_and_names_the_request():
         "--script", "/load/wrk.lua", "http://127.0.0.1:21400/discard/db/table",
         "--", "POST", "application/json; charset=utf-8", "/load/body",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("load", [{"rate_rps": 100.0}, {"keepalive_requests": 1}])
+def test_what_wrk_cannot_do_is_refused(load):
+    with pytest.raises(GeneratorError, match="neither"):
+        command(**load)
 
 
 @pytest.mark.parametrize(("asked", "given_to_wrk"), [(0.4, "1s"), (1.0, "1s"), (1.5, "2s"), (60.0, "60s")])
@@ -281,3 +290,13 @@ def test_parsing_gives_back_what_was_measured(raw, rates, duration_us, connectio
     assert (result.requests_count, result.read_bytes, result.errors) == (requests, read_bytes, errors)
     assert result.duration_s == duration_us / 1e6
     assert result.connections_count == max(0, connections - errors.connect_count)
+
+
+def test_connections_that_are_never_answered_are_seen_by_little_s_law_alone():
+    result = parsed("many-connections")
+    assert result.errors.total_count == 0
+    assert not result.warnings
+    # Less than the printed duration, in which wrk opened its connections and sent nothing.
+    assert result.duration_s == pytest.approx(1.10, abs=0.01)
+    mean_s = histograms.mean(result.service_time.values_us, result.service_time.counts) * 1e-6
+    assert result.throughput_rps * mean_s < 0.05 * 1200

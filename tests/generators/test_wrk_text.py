@@ -1,18 +1,27 @@
 """wrk's printed summary alone, as it is found in published benchmarks."""
 
 import math
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runners.folders import PUBLISHED as FOLDER
 from runners.generators import GeneratorError
 from runners.generators.wrk_text import parse_text
 from runners.records import LoadErrors
 from tests.generators import wrk_printer
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "wrk"
+FILES = {
+    "gin-ping": "webserver-benchmarks/ping-gin.txt",
+    "drogon-ping": "webserver-benchmarks/ping-drogon.txt",
+    "gin-1-operation": "webserver-benchmarks/decode-1-gin-encoding-json.txt",
+    "drogon-glaze-10-operations": "webserver-benchmarks/decode-10-drogon-glaze.txt",
+    "go-20-connections": "go-response-to-swift/go-20.txt",
+    "go-20000-connections": "go-response-to-swift/go-20000.txt",
+    "node-20-connections": "go-response-to-swift/node-20.txt",
+    "node-20000-connections": "go-response-to-swift/node-20000.txt",
+}
 US, MS, MIB, GIB = 1e-6, 1e-3, 2**20, 2**30
 
 # threads, connections; latency mean, stddev, max; thread rate mean, stddev, max; 50, 75, 90, 99 %; requests, duration,
@@ -86,7 +95,7 @@ PUBLISHED = {
 
 
 def published(name):
-    return (RECORDED / f"published-{name}.txt").read_text()
+    return (FOLDER / FILES[name]).read_text()
 
 
 def spread(line):
@@ -123,6 +132,12 @@ def test_the_rest_of_a_line_is_read_too():
 def test_a_line_of_statuses_is_read():
     text = published("gin-ping").replace("Requests/sec", "  Non-2xx or 3xx responses: 12\nRequests/sec")
     assert parse_text(text).errors == LoadErrors(status_count=12)
+
+
+def test_the_rate_under_its_shorter_name_is_read():
+    slides = FOLDER / "webserver-benchmarks" / "slides-ping-gin.txt"
+    assert "Req/sec: 550965.05" in slides.read_text()
+    assert parse_text(slides.read_text()) == parse_text(published("gin-ping"))
 
 
 def test_lines_around_the_output_do_not_matter():

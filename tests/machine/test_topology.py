@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.errors import WrkbookError
-from runners.machine.pinning import plan_pinning
+from runners.machine.pinning import plan_pinning, plan_with_backend
 from runners.machine.topology import Core, format_cpu_list, parse_cpu_list, read_cores
 
 
@@ -100,6 +100,33 @@ def test_impossible_sets_are_refused_by_name(server, generator, told):
     with pytest.raises(WrkbookError) as caught:
         plan_pinning(plain(8), server, generator)
     assert told in str(caught.value)
+
+
+@given(st.integers(2, 64), st.booleans(), st.integers(0, 16))
+def test_a_backend_has_cpus_of_its_own_where_there_are_enough_and_never_the_servers(count, threaded, efficient):
+    cores = [
+        *(smt(count) if threaded else plain(count)),
+        *(Core((1000 + i,), efficient=True) for i in range(efficient)),
+    ]
+    plan = plan_with_backend(cores)
+    assert plan.backend
+    assert not set(plan.backend) & set(plan.server)
+    if count >= 4:
+        assert not set(plan.backend) & {*plan.generator, *plan.housekeeping}
+    else:
+        assert plan.backend == plan.generator
+    assert set(plan.measured) == {*plan.server, *plan.generator, *plan.backend}
+
+
+def test_backend_cpus_that_the_user_gave_may_be_the_generator_s_but_not_the_servers():
+    assert plan_with_backend(plain(8), backend_cpus="6-7").backend == (6, 7)
+    assert plan_with_backend(plain(8), "0-1", "4-7", "4-5").backend == (4, 5)
+    assert plan_with_backend(plain(8), "0-1", "4-7", "2").as_dict() == {
+        **{"server": "0-1", "generator": "4-7", "housekeeping": "3"},
+        **{"backend": "2"},
+    }
+    with pytest.raises(WrkbookError, match="overlap on CPU 1"):
+        plan_with_backend(plain(8), "0-1", "4-7", "1-2")
 
 
 def test_cores_are_read_from_sysfs(tmp_path):

@@ -3,7 +3,8 @@
 import pytest
 
 from runners.errors import WrkbookError
-from runners.measure.design import design
+from runners.measure.design import design, load_shapes
+from runners.parameters import check_parameters
 from runners.systems.catalogue import Catalogue
 
 
@@ -34,6 +35,23 @@ def test_the_user_s_order_decides_who_is_first():
     found = design(Catalogue(), ["decode"], systems=["gin+encoding/json", "drogon+glaze"], batch_sizes=[1])
     assert names(found) == [("gin+encoding/json", "decode-1"), ("drogon+glaze", "decode-1"), ("placebo", "decode-1")]
     assert found.cells[2].system.repeats(found.cells[0].system)
+
+
+def test_each_workload_is_asked_for_in_each_shape_of_the_load():
+    shapes = load_shapes(check_parameters({"connection_counts": [10, 1000]}))
+    cells = names(design(Catalogue(), ["ping"], systems=["gin"], shapes=shapes))
+    assert cells == [("gin", "ping@10"), ("placebo", "ping@10"), ("gin", "ping@1000"), ("placebo", "ping@1000")]
+    assert [shape.name for shape in load_shapes(check_parameters({"generators": ["wrk", "autocannon"]}))] == [
+        "",
+        "autocannon",
+    ]
+
+
+def test_of_a_workload_with_several_sizes_the_first_alone_is_asked_for_in_every_shape():
+    shapes = load_shapes(check_parameters({"generators": ["wrk", "autocannon"]}))
+    cells = names(design(Catalogue(), ["text", "sql2"], systems=["net-http"], counts=[20, 1], shapes=shapes))
+    labels = dict.fromkeys(workload for _, workload in cells)
+    assert list(labels) == ["text", "text@autocannon", "sql2-20", "sql2-20@autocannon", "sql2-1"]
 
 
 def test_every_visit_has_all_cells_in_an_order_of_its_own_that_the_seed_repeats():
@@ -72,3 +90,23 @@ def test_reference_servers_take_part_only_where_they_are_named():
 def test_each_delay_is_a_workload_of_its_own():
     found = design(Catalogue(), ["ping-delay"], systems=["gin"], delays_ms=[5, 20])
     assert [workload.label for workload in found.compared] == ["ping-delay-5ms", "ping-delay-20ms"]
+
+
+def test_only_the_named_cells_take_part_references_among_them():
+    only = [("drogon+simdjson", "decode-9"), ("drogon+simdjson", "decode-10"),
+            ("drogon-as-published+simdjson", "decode-as-published-10")]  # fmt: skip
+    found = design(Catalogue(), ["decode", "decode-as-published"], batch_sizes=[9, 10], only=only)
+    assert [cell for cell in names(found) if cell[0] != "placebo"] == only
+    assert [cell for cell in names(found) if cell[0] == "placebo"] == [
+        ("placebo", "decode-9"),
+        ("placebo", "decode-10"),
+    ]
+    assert [workload.label for workload in found.compared] == ["decode-9", "decode-10", "decode-as-published-10"]
+
+
+def test_of_the_named_cells_only_those_of_the_named_systems_take_part():
+    only = [("gin+encoding/json", "decode-1"), ("drogon+glaze", "decode-1")]
+    found = design(Catalogue(), ["decode"], batch_sizes=[1], only=only, systems=["drogon+glaze"])
+    assert names(found) == [("drogon+glaze", "decode-1"), ("placebo", "decode-1")]
+    with pytest.raises(WrkbookError, match="no system serves"):
+        design(Catalogue(), ["decode"], batch_sizes=[1], only=only, systems=["drogon+yyjson"])

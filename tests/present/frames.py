@@ -52,6 +52,7 @@ class Sample:
             "frequency_governor": None,
         }
     )
+    backends: dict = field(default_factory=dict)
     versions: dict = field(
         default_factory=lambda: {
             "drogon": {"Drogon": "1.9.13", "simdjson": "4.6.11", "flags": "-O3 -march=native"},
@@ -227,7 +228,7 @@ def make_trials(cells, draw):
     counts = ~trials["warmup"]
     trials["speed_ratio"] = np.where(counts, np.clip(draw.normal(0.9, 0.05, len(trials)), 0.5, 1), np.nan)
     trials["presence_ratio"] = np.where(counts, 0.99, np.nan)
-    trials["adjusted_rps"] = trials["throughput_rps"].where(counts)
+    trials["adjusted_rps"] = (trials["throughput_rps"] * 1.001).where(counts)
     return trials
 
 
@@ -253,4 +254,4 @@ def make_published():
         ("drogon+yyjson", "decode-10", 114909.33, 603e-6, 0.94e-3, 1.55e-3, 6.91e-3),
     ]
     frame = pd.DataFrame(rows, columns=["system", "workload", "throughput_rps", "p50_s", "p75_s", "p90_s", "p99_s"])
-    return frame.assign(source="webserver-benchmarks")
+    return frame.assign(source="webserver-benchmarks", machine="i9-12900HK, 16 threads")

@@ -93,7 +93,12 @@ def test_a_known_delay_is_compared_with_what_came_out(delayed, idle):
 
 
 @pytest.mark.parametrize(
-    ("bottleneck", "says"), [("client", "ceiling here is 1"), ("server", "ceiling here is above 1")]
+    ("bottleneck", "says"),
+    [
+        ("client", "ceiling here is 1"),
+        ("server", "the fixed answer of drogon was the limit"),
+        ("unsaturated", "neither it nor drogon was busy all the time"),
+    ],
 )
 def test_the_ceiling_is_one_only_where_the_load_generator_was_the_limit(idle, bottleneck, says):
     run = make_sample()

@@ -153,6 +153,9 @@ def test_what_the_probe_saw_is_said_and_where_none_ran_that_is_said():
     run = make_sample()
     mean = run.trials["speed_ratio"].mean() * 100
     assert f"ran at {mean:.1f} % of their undisturbed speed" in sentences.speed(run)
+    assert "adjusted, window by window" in sentences.speed(run)
+    run.trials["adjusted_rps"] = run.trials["throughput_rps"].where(~run.trials["warmup"])
+    assert "as measured, as there are too few windows" in sentences.speed(run)
     run.trials["speed_ratio"] = np.nan
     assert "throughputs are as measured" in sentences.speed(run)
 

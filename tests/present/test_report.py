@@ -9,12 +9,13 @@ from bs4 import BeautifulSoup
 
 from runners.present import charts, narrative, tables
 from runners.present.index import IndexEntry, write_index
-from runners.present.markup import unbroken
+from runners.present.markup import table, unbroken
 from runners.present.narrative import Headline, Narrative
 from runners.present.report import relative_link, write_report
 from tests.present.frames import make_sample
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+WIDE = [(f"column {number}", "") for number in range(12)]
 V4 = nbformat.v4
 
 
@@ -49,7 +50,7 @@ def hostile_sample():
 
 
 def every_fragment(run):
-    yield tables.results(run.cells, run.published, HOSTILE)
+    yield tables.results(run.cells, run.published.assign(machine=HOSTILE))
     yield tables.comparisons(run.comparisons, run.cells)
     yield tables.checks(run.checks, run.cells)
     yield tables.provenance(run.machine, run.versions, run.parameters)
@@ -86,9 +87,20 @@ def test_tables_have_units_in_their_heads_and_mark_bounds_and_what_is_not_estima
     text = soup.get_text(" ")
     assert text.count("≥") == 1
     assert text.count("not estimable") == 2
-    assert {len(row.find_all(["td", "th"])) for row in soup.select("tbody tr") if not row.select(".wb-group")} == {
-        len(heads)
-    }
+    for each in soup.select("table"):
+        rows = [row for row in each.select("tbody tr") if not row.select(".wb-group")]
+        assert {len(row.find_all(["td", "th"])) for row in rows} == {len(each.select("thead th"))}
+
+
+def test_the_results_are_in_tables_that_a_laptop_s_window_has_room_for():
+    run = make_sample()
+    soup = BeautifulSoup(tables.results(run.cells, run.published).html, "html.parser")
+    costs, times = soup.select("table")
+    assert len(costs.select("thead th")) <= 8
+    assert len(times.select("thead th")) == 8
+    assert [row.get_text() for row in costs.select("tbody th[scope=row]")] == [
+        row.get_text() for row in times.select("tbody th[scope=row]")
+    ]
 
 
 def test_the_light_of_a_check_is_told_in_words_too():
@@ -133,6 +145,7 @@ def page(tmp_path_factory):
         V4.new_code_cell("profile = 'quick'", metadata={"tags": ["parameters"]}),
         V4.new_markdown_cell("### Results\n\nAgain."),
         V4.new_code_cell("1", outputs=[output(*tables.results(run.cells, run.published)._repr_mimebundle_())]),
+        V4.new_code_cell("1", outputs=[output(*table("Wide", WIDE, [])._repr_mimebundle_())]),
         V4.new_code_cell("2", outputs=[output(*Narrative([HOSTILE])._repr_mimebundle_())]),
         V4.new_code_cell("3", outputs=[output({"text/html": "<script>alert(4)</script>", "text/plain": HOSTILE})]),
         V4.new_code_cell(
@@ -224,16 +237,37 @@ def test_outputs_are_shown_escaped_or_not_at_all(page):
     assert soup.select(".wb-scroll.wide")
 
 
-def test_the_index_is_sorted_newest_first_and_inert(tmp_path):
+def entry(experiment, date, headline, run_id="a", links=None):
+    return IndexEntry(experiment, f"{experiment} title", run_id, date, "quick", "cpu", headline, links or {})
+
+
+def test_the_index_shows_the_newest_run_of_each_experiment_and_folds_the_others(tmp_path):
     entries = [
-        IndexEntry("01-ping", "a", "2026-01-01T00:00", "quick", "cpu", "older", {"report": "01-ping/a/report.html"}),
-        IndexEntry(HOSTILE, "b", "2026-02-01T00:00", HOSTILE, HOSTILE, f"newer {HOSTILE}", {HOSTILE: "x y/<b>.html"}),
+        entry("02-decode", "2026-03-01T10:11:12+00:00", "decoded"),
+        entry("01-ping", "2026-01-01T00:00:00+00:00", "oldest", "a"),
+        entry("01-ping", "2026-02-03T04:05:06+00:00", "newest", "c"),
+        entry("01-ping", "2026-01-02T00:00:00+00:00", "older", "b"),
     ]
-    html = write_index(entries, tmp_path / "index.html").read_text(encoding="utf-8")
-    assert html.index("newer") < html.index("older")
+    soup = BeautifulSoup(write_index(entries, tmp_path / "index.html").read_text(encoding="utf-8"), "html.parser")
+    ping, decode = soup.select("section")
+    assert [part.h2.get_text() for part in (ping, decode)] == ["01-ping title", "02-decode title"]
+    folded = ping.find("details").extract()
+    assert "newest" in ping.get_text()
+    assert "3 Feb 2026, 04:05 UTC" in ping.get_text()
+    assert [part.get_text() for part in folded.select(".headline")] == ["older", "oldest"]
+    assert "2 older runs" in folded.summary.get_text()
+    assert decode.find("details") is None
+    assert "4 runs of 2 experiments" in soup.header.get_text()
+
+
+def test_the_index_is_inert_and_there_before_anything_was_run(tmp_path):
+    hostile = IndexEntry(HOSTILE, HOSTILE, "b", HOSTILE, HOSTILE, HOSTILE, HOSTILE, {HOSTILE: "x y/<b>.html"})
+    html = write_index([hostile, hostile], tmp_path / "index.html").read_text(encoding="utf-8")
     assert is_inert(html)
     assert "x%20y/%3Cb%3E.html" in html
-    assert "Nothing was run yet" in write_index([], tmp_path / "index.html").read_text(encoding="utf-8")
+    html = write_index([], tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Nothing was run yet" in html
+    assert "./wrkbook run" in html
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,18 @@
-"""Real servers for the tests: built once, launched on the planned CPUs."""
+"""Real servers for the tests: built once, launched on the planned CPUs, with what runs behind them."""
 
 import pytest
 
-from runners.machine.pinning import plan_pinning
+from runners.machine.pinning import plan_with_backend
 from runners.machine.topology import read_cores
 from runners.measure.verify import build_all
+from runners.systems.backend import backends_of
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
 from runners.systems.sockets import free_ports
 
-NAMES = sorted(Catalogue().servers)
+# What is tried with HTTP requests of its own: no backend, no proxy, no load generator.
+NAMES = sorted(name for name, server in Catalogue().servers.items() if server.role in ("origin", "reference"))
+PROXIES = sorted(name for name, server in Catalogue().servers.items() if server.role == "proxy")
 
 
 @pytest.fixture(scope="session")
@@ -19,10 +22,21 @@ def artifacts():
 
 
 @pytest.fixture(scope="session")
-def launch(artifacts):
-    """A function that makes a process of a server, on a free port; it is not started yet."""
+def backends(artifacts):
+    """One process of each backend that any server needs."""
+    measured = [artifacts[name].server for name in NAMES]
+    image = artifacts[NAMES[0]].image
+    with backends_of(measured, image, plan_with_backend(read_cores()).backend) as launched:
+        yield launched
 
-    def make(name, port=None):
-        return ServerProcess(artifacts[name], port or free_ports(1)[0], list(plan_pinning(read_cores()).server))
+
+@pytest.fixture(scope="session")
+def launch(artifacts, backends):
+    """A function that makes a process of a server, on a free port, with its backend; it is not started yet."""
+
+    def make(name, port=None, backend_port=None):
+        cpus = list(plan_with_backend(read_cores()).server)
+        behind = backends.port(artifacts[name].server) if backend_port is None else backend_port
+        return ServerProcess(artifacts[name], port or free_ports(1)[0], cpus, behind)
 
     return make

@@ -1,9 +1,13 @@
 """The catalogue: every manifest of the project, and what is said of wrong ones."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from runners.errors import WrkbookError
+from runners.generators.registry import GENERATORS
 from runners.systems.catalogue import Catalogue, load_server
+from runners.systems.versions import component_versions
 
 MANIFEST = """
 title = "Toy"
@@ -42,8 +46,13 @@ def test_a_complete_manifest_is_read(tmp_path):
             MANIFEST.replace('title = "Toy"', 'title = "Toy"\npackages = ["g++; rm -rf /"]'),
             "not the name of a Debian package",
         ),
+        (MANIFEST.replace("[start]", '[start]\nuser = "root; rm"'), "start.user"),
+        (MANIFEST.replace("[start]", '[start]\nscratch = ["/src"]'), "start.scratch"),
+        (MANIFEST.replace("[start]", '[start]\nstop_signal = "KILL"'), "start.stop_signal"),
         ("title = ", "server.toml"),
         (MANIFEST.replace("[[serves]]", "[other]"), "other"),
+        (MANIFEST.replace('role = "origin"', 'role = "generator"'), "a load generator has none"),
+        (MANIFEST.replace('[start]\ncommand = ["/build/server", "{port}"]', ""), "every server needs one"),
     ],
 )
 def test_a_wrong_manifest_is_refused_with_its_field(tmp_path, text, told):
@@ -51,6 +60,21 @@ def test_a_wrong_manifest_is_refused_with_its_field(tmp_path, text, told):
         load_server(written(tmp_path, text))
     assert told in str(caught.value)
     assert "server.toml" in str(caught.value)
+
+
+def test_a_load_generator_is_built_but_neither_started_nor_compared(tmp_path):
+    text = 'title = "Toy"\nlanguage = "C"\nrole = "generator"\n[build]\ncommands = [["make"]]\n'
+    server = load_server(written(tmp_path, text))
+    assert (server.start, server.serves) == (None, [])
+    built = {tool.built_by for tool in GENERATORS.values() if tool.built_by}
+    assert {name for name, server in Catalogue().servers.items() if server.role == "generator"} == built
+
+
+def test_a_crate_s_version_is_the_locked_one(tmp_path):
+    folder = written(tmp_path, MANIFEST.replace("[start]", '[components]\nx = "cargo:serde"\n[start]'))
+    (folder / "Cargo.lock").write_text('version = 4\n[[package]]\nname = "serde"\nversion = "1.0.1"\n')
+    versions = component_versions([load_server(folder)], SimpleNamespace(versions={}, key="none"))
+    assert versions["components"] == {"x (toy)": "1.0.1"}
 
 
 def test_a_folder_whose_name_is_no_name_is_refused(tmp_path):

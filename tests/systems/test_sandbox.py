@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.errors import WrkbookError
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
 
@@ -42,3 +44,28 @@ def test_only_a_build_is_told_of_the_user_s_proxy(monkeypatch):
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:3128")
     assert "https_proxy" in Sandbox(Image.of([]), builds=True).command(["true"])
     assert "https_proxy" not in Sandbox(Image.of([])).command(["true"])
+
+
+@pytest.fixture
+def image(tmp_path, monkeypatch):
+    monkeypatch.setattr(Image, "root", tmp_path)
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\npostgres:x:102:104::/var/lib/postgresql:/bin/sh\n")
+    return Image.of([])
+
+
+def test_an_account_of_the_image_is_only_how_the_program_sees_itself(image):
+    command = Sandbox(image, user="postgres").command(["id"])
+    start = command.index("--unshare-user")
+    assert command[start : start + 5] == ["--unshare-user", "--uid", "102", "--gid", "104"]
+    assert "--unshare-user" not in Sandbox(image).command(["id"])
+
+
+def test_an_account_that_the_image_does_not_have_is_named(image):
+    with pytest.raises(WrkbookError, match="no account 'mysql'"):
+        Sandbox(image, user="mysql").command(["id"])
+
+
+def test_scratch_folders_are_in_memory_and_closed_to_others(image):
+    command = Sandbox(image, scratch=["/data"]).command(["id"])
+    assert command[command.index("/data") - 3 : command.index("/data") + 1] == ["--perms", "0700", "--tmpfs", "/data"]

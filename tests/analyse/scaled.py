@@ -1,0 +1,62 @@
+"""A made-up run at several numbers of connections: throughputs, errors and memory that are known."""
+
+from unittest import mock
+
+from runners.ledger import Run
+from runners.records import Load
+from tests.analyse import synthetic
+
+BASE_BYTES, AFTER_START_BYTES = 20_000_000, 12_000_000
+
+
+def trial(block, system, workload, connections, rate, *, per_connection_bytes=5000, errors=0, seen=None, server=None):
+    """One trial of a fresh design; `seen`: the connections that the kernel counted."""
+    with mock.patch.multiple(synthetic, CONNECTIONS=connections, LOAD=Load(connections, 1, 1.0)):
+        label = f"{workload}@{connections}"
+        record = synthetic.trial(block, system, label, [rate], status_errors=errors, server=server or system)
+    memory = {"rss_bytes": AFTER_START_BYTES, "pss_bytes": AFTER_START_BYTES, "fds_count": 7}
+    record |= {"workload_name": workload, "shape": {"name": str(connections), "connections": connections}}
+    record |= {"memory_before": memory, "memory_after": memory | {"rss_bytes": BASE_BYTES}}
+    for raw in record["windows"]:
+        for sample in raw["samples"]:
+            # Each block's server takes a little more than the one before.
+            sample["server"]["rss_peak_bytes"] = int(
+                BASE_BYTES + per_connection_bytes * connections * (1 + 0.02 * block)
+            )
+            sample["connections_count"] = connections if seen is None else seen
+    return record
+
+
+def run_of(folder, cells, blocks=4, **about) -> Run:
+    """A run of (system, connections) → rate, or a dict of :func:`trial`'s arguments; the first system has the control."""
+    run = Run("05-connection-scale", "scaled", folder)
+    first = next(iter(cells))[0]
+    plan = {
+        cell: arguments if isinstance(arguments, dict) else {"rate": arguments} for cell, arguments in cells.items()
+    }
+    plan |= {("placebo", count): {**given, "server": first} for (name, count), given in plan.items() if name == first}
+    labels = {f"json10@{count}" for _, count in plan}
+    run.open(
+        {
+            "started_at": "2026-01-01T00:00:00+00:00",
+            "profile": "standard",
+            "parameters": {"seed": 1, "precision": 0.02, "connections": 80},
+            "pinning": {"server": "0", "generator": "1", "housekeeping": "1"},
+            "machine": {"cpu": "a CPU", "cpus_count": 2, "kernel": "6.1"},
+            "versions": {},
+            "cells": [[system, f"json10@{count}"] for system, count in plan],
+            "compared": sorted(labels, key=lambda label: int(label.split("@")[1])),
+            "floor": None,
+            "nonconforming": {},
+            "placebo_of": first,
+            "left_out": [],
+        }
+        | about
+    )
+    for block in range(1, blocks + 1):
+        trials = [
+            trial(block, system, "json10", count, **{**given, "rate": given["rate"] * (1 + 0.003 * block)})
+            for (system, count), given in plan.items()
+        ]
+        run.write_block(block, trials)
+    return run

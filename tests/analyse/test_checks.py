@@ -1,0 +1,145 @@
+"""Checks of trials whose load is not the plain closed loop, and who was the limit."""
+
+import pytest
+
+from runners.analyse.checks import answer_size, bottleneck, trial_checks
+from runners.analyse.tables import load_results
+from runners.analyse.usage import window_usage
+from runners.records import Histogram, LoadErrors, LoadResult
+from tests.analyse.synthetic import trial
+
+
+def checked(record):
+    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
+    return {check.name: check for check in trial_checks(record, windows)}
+
+
+def with_rate(record, rate_rps):
+    for raw in record["windows"]:
+        raw["load"]["rate_rps"] = rate_rps
+    return record
+
+
+@pytest.mark.parametrize(("rate_rps", "ok"), [(20_000.0, True), (21_000.0, False)])
+def test_an_open_loop_that_achieved_less_than_it_offered_is_flagged(rate_rps, ok):
+    checks = checked(with_rate(trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0]), rate_rps))
+    assert checks["offered load"].ok == ok
+    assert not checks["offered load"].void
+    assert "Little's law" not in checks
+
+
+def test_answers_that_differ_in_size_by_nature_are_allowed_to_and_no_more():
+    record = trial(1, "fast+a", "decode-10", [20_000.0], answer_bytes=185)
+    assert not checked(record)["answer size"].ok
+    assert checked(record | {"answer_tolerance": 0.3})["answer size"].ok
+    assert not checked(record | {"answer_tolerance": 0.1})["answer size"].ok
+
+
+@pytest.mark.parametrize(
+    ("body_bytes", "lost", "ok"), [(100, 0, True), (98, 0, False), (100, 1000, True), (98, 1000, False)]
+)
+def test_bytes_of_bodies_are_compared_with_bodies_of_the_answers_that_were_seen(body_bytes, lost, ok):
+    record = trial(1, "fast+a", "decode-10", [20_000.0])
+    record["verified_before"] = record["verified_before"] | {"body_bytes": body_bytes}
+    result = LoadResult(
+        20_000 + lost, 1.0, 2_000_000, 10, LoadErrors(), Histogram((1,), (1,)), bodies_only=True, unseen_count=lost
+    )
+    assert answer_size(record, [({}, result)]).ok == ok
+
+
+@pytest.mark.parametrize(
+    ("busy", "apart", "limit"),
+    [
+        ((0.99, 0.5, 0.5), True, "server"),
+        ((0.5, 0.99, 0.99), True, "backend"),
+        ((0.5, 0.99, float("nan")), True, "client"),
+        ((0.5, 0.5, 0.5), True, "unsaturated"),
+        ((0.99, 0.99, float("nan")), False, "client"),
+    ],
+)
+def test_the_limit_is_named(busy, apart, limit):
+    assert bottleneck(*busy, apart=apart) == limit
+
+
+def test_of_backend_and_generator_on_busy_cpus_the_one_that_used_more_is_named():
+    assert bottleneck(0.5, 0.99, 0.99, generator_ahead=True) == "client"
+    assert bottleneck(0.5, 0.6, 0.99, generator_ahead=True) == "backend"
+    assert bottleneck(0.99, 0.99, 0.99, generator_ahead=True) == "server"
+
+
+def test_a_role_that_shares_the_cpus_is_no_other_load():
+    record = trial(1, "fast+a", "decode-10", [20_000.0], generator_busy=0.8)
+    record["cpus"]["backend"] = "1"
+    raw = record["windows"][-1]
+    alone = {row["role"]: row for row in window_usage(record, raw, 20_000)}
+    for sample in raw["samples"]:
+        # Half of what CPU 1 did was the backend's.
+        sample["backend"] = {**sample["generator"], "cpu_s": sample["generator"]["cpu_s"] / 2}
+        sample["generator"] = {**sample["generator"], "cpu_s": sample["generator"]["cpu_s"] / 2}
+    shared = {row["role"]: row for row in window_usage(record, raw, 20_000)}
+    assert set(shared) == {"server", "generator", "backend"}
+    for role in ("generator", "backend"):
+        assert shared[role]["other_fraction"] == pytest.approx(alone["generator"]["other_fraction"], abs=1e-9)
+    assert shared["backend"]["cpu_per_request_sampled_s"] == pytest.approx(
+        alone["generator"]["cpu_per_request_sampled_s"] / 2
+    )
+    for role in ("generator", "backend"):
+        assert shared[role]["used_fraction"] == pytest.approx(alone["generator"]["used_fraction"] / 2)
+
+
+@pytest.mark.parametrize(
+    ("work", "ok"),
+    [
+        ({"sql2": (20_000, 400_000), "other": (0, 0)}, True),
+        ({"sql2": (20_000 + 80, 400_000 + 80 * 20), "other": (3, 3)}, True),  # some were under way, someone looked
+        ({"sql2": (19_000, 380_000), "other": (0, 0)}, False),  # a cache answered
+        ({"sql2": (20_000, 20_000), "other": (0, 0)}, False),  # one row instead of twenty
+        ({"sql2": (400_000, 400_000), "other": (0, 0)}, False),  # a query for each row
+        ({"sql2": (20_000, 400_000), "other": (20_000, 0)}, False),  # something beside it
+        (None, False),
+    ],
+)
+def test_the_backend_s_own_count_proves_that_the_work_was_done(work, ok):
+    record = trial(1, "fast+a", "decode-10", [20_000.0]) | {"work_per_request": {"sql2": {"calls": 1, "rows": 20}}}
+    for raw in record["windows"]:
+        raw["backend_work"] = work and {
+            kind: dict(zip(("calls", "rows"), numbers, strict=True)) for kind, numbers in work.items()
+        }
+    check = checked(record)["backend work"]
+    assert check.ok == ok
+    assert check.void
+
+
+def strained(**at_the_end):
+    record = trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0])
+    calm = {"throttled_count": 7, "clock_hz": 3_000_000_000, "memory_stall_s": 1.5, "swapped_pages_count": 40}
+    for raw in record["windows"]:
+        for look, sample in enumerate(raw["samples"]):
+            sample["strain"] = calm | (at_the_end if look == 2 else {})
+    return checked(record)
+
+
+@pytest.mark.parametrize(
+    ("at_the_end", "flagged"),
+    [
+        ({}, set()),
+        ({"throttled_count": 8}, {"throttling"}),
+        ({"clock_hz": 2_500_000_000}, {"throttling"}),
+        ({"clock_hz": 2_900_000_000}, set()),
+        ({"memory_stall_s": 1.6}, {"memory pressure"}),
+        ({"memory_stall_s": 1.501}, set()),
+        ({"swapped_pages_count": 41}, {"memory pressure"}),
+        ({"throttled_count": None, "clock_hz": None, "memory_stall_s": None}, set()),
+    ],
+)
+def test_a_machine_under_strain_is_flagged_and_no_trial_is_void_for_it(at_the_end, flagged):
+    checks = strained(**at_the_end)
+    assert {name for name in ("throttling", "memory pressure") if not checks[name].ok} == flagged
+    assert not checks["throttling"].void
+    assert not checks["memory pressure"].void
+
+
+def test_a_record_from_before_strain_was_looked_at_is_not_held_against_the_machine():
+    checks = checked(trial(1, "fast+a", "decode-10", [20_000.0]))
+    assert checks["throttling"].ok
+    assert checks["memory pressure"].ok

@@ -1,0 +1,105 @@
+"""Notebook 06 as a user runs it, with two proxies beside direct access and rates that are given or planned."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from tests.e2e.browser import browser
+from tests.e2e.conftest import wrkbook
+
+pytestmark = pytest.mark.e2e
+EXPERIMENT = "06-tcp-proxies"
+SMALL = ("-p", "systems", "nginx,haproxy-tcp,asio-relay", "-p", "max_blocks", "2", "-p", "priming_s", "0.3")
+# One is given, the other is planned.
+GIVEN = ("-p", "connection_rate_rps", "200")
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory):
+    data = tmp_path_factory.mktemp("data")
+    outcome = wrkbook("run", "06", "--profile", "quick", "--run-id", "e2e", *SMALL, *GIVEN, data=data)
+    assert outcome.returncode == 0, outcome.stderr[-3000:]
+    return data
+
+
+@pytest.fixture(scope="module")
+def record(proxied):
+    return json.loads((proxied / "raw" / EXPERIMENT / "e2e/run.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def summary(proxied):
+    return json.loads((proxied / "processed" / EXPERIMENT / "e2e/summary.json").read_text())
+
+
+def test_every_cell_has_a_number_and_no_errors(record, summary):
+    assert [[cell["system"], cell["workload"]] for cell in summary["cells"]] == record["cells"]
+    for cell in summary["cells"]:
+        assert cell["status"] == "ok", cell
+        assert cell["errors_count"] == 0, cell
+
+
+def test_a_given_rate_is_kept_and_the_other_is_planned_below_what_the_slowest_carries(record):
+    shapes = {load["shape"]["name"]: load["shape"] for load in record["rates"]["loads"]}
+    assert shapes["no-keepalive"]["rate_rps"] == 200
+    assert list(record["rates"]["capacities"]) == ["maximum"]
+    least = min(record["rates"]["capacities"]["maximum"].values())
+    assert 0 < shapes["moderate"]["rate_rps"] <= min(25_000, 0.6 * least)
+
+
+def test_at_a_rate_all_are_offered_the_same_and_nobody_is_ranked_by_throughput(record, summary):
+    rated = [cell for cell in summary["cells"] if cell["offered_rps"]]
+    assert {cell["workload"].removesuffix("-fast") for cell in rated} == {"relay@no-keepalive", "relay@moderate"}
+    for workload in {cell["workload"] for cell in rated}:
+        assert len({cell["offered_rps"] for cell in rated if cell["workload"] == workload}) == 1
+        assert workload not in {pair["workload"] for pair in summary["comparisons"]}
+        assert not any(f"{workload}, by throughput" in sentence for sentence in summary["conclusions"])
+
+
+def test_without_keep_alive_each_request_goes_through_a_connection_of_its_own(proxied):
+    trials = pd.read_parquet(proxied / "processed" / EXPERIMENT / "e2e/trials.parquet")
+    rows = trials[(trials["workload"] == "relay@no-keepalive") & ~trials["warmup"]]
+    assert (rows["offered_rps"] == 200).all()
+    assert rows["requests_count"].between(100, 300).all()
+
+
+def test_what_the_users_of_a_proxy_should_know_is_recorded_with_the_run(record):
+    notes = record["notes"]
+    assert notes["nginx"] is None
+    assert notes["asio-relay"]["failed"] == []
+    assert notes["haproxy-tcp"]["tried"] == notes["asio-relay"]["tried"] >= 10
+
+
+def test_an_ended_run_is_reported_again_with_the_same_rates_and_numbers(proxied, record):
+    place = proxied / "processed" / EXPERIMENT / "e2e/summary.json"
+    before = place.read_bytes()
+    place.unlink()
+    outcome = wrkbook("report", "e2e", data=proxied)
+    assert outcome.returncode == 0, outcome.stderr[-2000:]
+    assert place.read_bytes() == before
+    assert json.loads((proxied / "raw" / EXPERIMENT / "e2e/run.json").read_text()) == record
+
+
+def test_the_report_shows_rates_verdicts_and_the_published_table(proxied, tmp_path):
+    with browser(proxied / "processed", tmp_path) as chromium:
+        page = chromium.new_page(viewport={"width": 1366, "height": 900})
+        told = []
+        page.on("console", lambda message: told.append(message.text))
+        page.goto(f"file:///src/{EXPERIMENT}/e2e/report.html")
+        assert told == []
+        text = page.inner_text("body")
+        for wanted in ("200/s offered", "published 878", "A/A control", "How the proxies relay", "added to nginx"):
+            assert wanted in text, wanted
+        assert page.locator("img").count() >= 8
+        assert all(page.locator("img").evaluate_all("images => images.map(image => image.naturalWidth > 500)"))
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_intervals_enclose_their_estimates(summary):
+    for cell in summary["cells"]:
+        p50 = cell["p50_s"]
+        assert math.isfinite(p50["value"])
+        if cell["trials_count"] > 1:  # a busy machine may have voided the other
+            assert p50["low"] <= p50["value"] <= p50["high"]

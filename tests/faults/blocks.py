@@ -1,0 +1,87 @@
+"""A block in this process: an honest server and one with a fault, side by side, written to a ledger of its own."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from runners.analyse.tables import Tables, build_tables
+from runners.generators.registry import GENERATORS
+from runners.ledger import Run
+from runners.machine.pinning import plan_pinning
+from runners.machine.topology import read_cores
+from runners.measure.block import BlockSettings, measure_block
+from runners.measure.design import design
+from runners.measure.speed_probe import SpeedProbes
+from runners.measure.verify import full_image
+from runners.measure.window import LoadSource
+from runners.parameters import Profile
+from runners.systems.build import build
+from runners.systems.catalogue import Catalogue
+from tests.faults.harness import described
+
+_PROFILE = Profile(0.1, 0.5, 1, 1, 1, 1.0, "for tests")
+_LIAR = Path(__file__).with_name("liar") / "server.py"
+_MANIFEST = """
+title = "A server with a fault"
+language = "Python"
+role = "origin"
+packages = ["python3"]
+[start]
+command = ["python3", "/src/server.py", "--port", "{{port}}", "--fault", "{fault}"]
+[[serves]]
+workload = "ping"
+path = "/ping"
+"""
+# What a busy machine does to a trial is not the trial's fault: its looks at the processes may come too late, too.
+_OF_THE_MACHINE = {"other load", "steal"}
+_TOO_LATE = "no thread could be looked at"
+
+
+def servers(folder: Path, **faults: str) -> Path:
+    """A catalogue folder: server → its fault."""
+    for name, fault in faults.items():
+        (folder / name).mkdir(parents=True)
+        shutil.copy(_LIAR, folder / name / "server.py")
+        (folder / name / "server.toml").write_text(_MANIFEST.format(fault=fault))
+    return folder
+
+
+def settings(folder: Path, generator=None) -> BlockSettings:
+    """One cell for each server of a catalogue folder, and the control of the first."""
+    image, catalogue = full_image(Catalogue()), Catalogue(folder)
+    image.ensure()
+    artifacts = {name: build(server, image) for name, server in catalogue.servers.items()}
+    source = LoadSource({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(read_cores()), SpeedProbes([]))
+    cells = design(catalogue, ["ping"], systems=list(catalogue.servers))
+    return BlockSettings(cells, artifacts, source, _PROFILE, 4, 1, "pretty", 1)
+
+
+def measured(chosen: BlockSettings, ledger: Path, step=lambda _: None) -> tuple[dict[str, dict], Tables]:
+    """Measure one block into a ledger and read it back; nothing may be left of it. System → record, and the tables."""
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
+    threads, descriptors = psutil.Process().num_threads(), psutil.Process().num_fds()
+    run = Run("faults", "block", ledger)
+    run.open({})
+    records = measure_block(chosen, 1, set(), step)
+    run.write_block(1, records)
+    left = [process for process in psutil.Process().children(recursive=True) if process.pid not in before]
+    for process in left:
+        with suppress(ChildProcessError):
+            os.waitpid(process.pid, os.WNOHANG)
+    assert [described(process) for process in left if psutil.pid_exists(process.pid)] == []
+    assert psutil.Process().num_threads() <= threads
+    assert psutil.Process().num_fds() <= descriptors
+    found = list(run.trials())
+    assert len(found) == len(records)
+    return {record["system"]: record for record in found}, build_tables(found)
+
+
+def voids(tables: Tables, system: str) -> dict[str, str]:
+    """The checks that declare a trial void, with what they found: those that are not the machine's."""
+    checks = tables.checks
+    bad = checks[(checks["system"] == system) & ~checks["ok"].astype(bool) & checks["void"].astype(bool)]
+    found = {row["name"]: row["detail"] for _, row in bad.iterrows()}
+    return {name: told for name, told in found.items() if name not in _OF_THE_MACHINE and told != _TOO_LATE}

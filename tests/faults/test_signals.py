@@ -1,0 +1,75 @@
+"""Signals to the command, to papermill and to the notebook's kernel, at random moments of a run."""
+
+import random
+import signal
+import time
+
+import pytest
+
+from tests.faults.conftest import FULL
+from tests.faults.harness import (
+    Observed,
+    assert_goes_on,
+    assert_records_are_sound,
+    papermill_command,
+    run_command,
+    send,
+)
+
+pytestmark = pytest.mark.servers
+_SEED = 8
+_VICTIMS = ("command", "kernel", "papermill")
+_SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+_KINDS = [(victim, number) for number in _SIGNALS for victim in _VICTIMS]
+_MOMENTS_COUNT = 54 if FULL else 6
+
+
+def moments():
+    """Who is sent what, and when, as a fraction of an undisturbed run; the short form starts with the worst."""
+    chance = random.Random(_SEED)
+    # Each third of the run in turn: starting, measuring, writing the report.
+    for index in range(_MOMENTS_COUNT):
+        victim, number = _KINDS[index % len(_KINDS)]
+        yield victim, number, round((index * 2 % 3 + chance.random()) / 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("victim", "number", "moment"), list(moments()), ids=lambda value: getattr(value, "name", str(value))
+)
+def test_a_signal_at_any_moment_loses_nothing_and_leaves_nothing(
+    tmp_path, cache, undisturbed_s, victim, number, moment
+):
+    command = papermill_command(tmp_path / "out.ipynb") if victim == "papermill" else run_command()
+    with Observed(command, tmp_path, cache) as run:
+        run.wait_for(lambda: time.monotonic() - run.started > moment * undisturbed_s)
+        if victim == "kernel":
+            run.wait_for(lambda: run.named("ipykernel_launcher"))
+        kernels, sockets, kept = run.named("ipykernel_launcher"), run.sockets(), assert_records_are_sound(tmp_path)
+        running = run.process.poll() is None and (victim != "kernel" or bool(kernels))
+        for process in kernels if victim == "kernel" else [run.process]:
+            send(process, number)
+        status = run.wait(60)
+        run.assert_nothing_is_left(sockets)
+        if running:
+            _assert_ending(victim, number, status, run.output, started=bool(kernels))
+    assert kept.items() <= assert_records_are_sound(tmp_path).items()
+    assert_goes_on(tmp_path, cache, kept)
+
+
+def _assert_ending(victim, number, status, output, *, started):
+    """What the user sees; papermill's own words are its own."""
+    if victim == "papermill":
+        assert status != 0 or number == signal.SIGINT
+    elif victim == "command" and number == signal.SIGKILL:
+        assert status == 128 + signal.SIGKILL
+    elif victim == "command":
+        assert status == 130 if started else status in (130, 128 + number)
+        assert "Traceback" not in output
+        assert "interrupted" in output or not started
+    elif number == signal.SIGINT:
+        assert status == 130
+        assert "Traceback" not in output
+    else:
+        assert status == 1
+        assert "kernel" in output.lower()
+        assert "Traceback" not in output

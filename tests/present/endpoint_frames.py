@@ -1,0 +1,81 @@
+"""A run of endpoints that nobody measured: three servers, four endpoints, two load generators, two CPUs."""
+
+import numpy as np
+import pandas as pd
+
+from runners.records import PLACEBO
+from tests.present.frames import make_sample
+
+SYSTEMS = {"alpha": 1.0, "beta": 1.5, "gamma": 0.5, PLACEBO: 1.0}
+RATES = {
+    "text": 40_000.0,
+    "json": 38_000.0,
+    "sql1": 12_000.0,
+    "sql2-20": 8_000.0,
+    "sql2-1": 11_000.0,
+    "sql2-100": 3_000.0,
+}
+SLOWER = 0.6  # the second generator's share of what the first sees
+PINNING = {"server": "0", "generator": "1", "backend": "1", "housekeeping": "1"}
+BACKENDS = {
+    "base": {
+        "title": "A database",
+        "pool_count": 20,
+        "pool_per_cpu_count": 10,
+        "settings": {"jit": "off", "fsync": "<off>"},
+        "statements": {"sql1": "SELECT now()"},
+    }
+}
+
+
+def make_endpoints():
+    """The run as ``present`` expects it."""
+    run = make_sample()
+    cells = pd.DataFrame([_cell(system, label) for label in _labels() for system in SYSTEMS])
+    run.cells, run.backends = cells, BACKENDS
+    run.machine = {"virtual_machine": "no", "pinning": dict(PINNING)}
+    run.published = pd.DataFrame(
+        {
+            "source": "elsewhere",
+            "system": "alpha",
+            "workload": ["text", "sql1"],
+            "throughput_rps": [109_262.55, 46_398.55],
+        }
+    )
+    run.comparisons, run.shares = run.comparisons.iloc[:0], run.shares.iloc[:0]
+    return run
+
+
+def make_ratios(cells):
+    """As :func:`runners.analyse.agreement.shape_ratios` gives them."""
+    rows = [
+        (row["system"], row["workload"].partition("@")[0], "other", SLOWER, SLOWER * 0.95, SLOWER * 1.04)
+        for row in cells.to_dict("records")
+        if "@" in row["workload"] and row["system"] != PLACEBO
+    ]
+    return pd.DataFrame(rows, columns=["system", "workload", "shape", "ratio", "ratio_low", "ratio_high"])
+
+
+def _labels():
+    columns = list(RATES)[:4]
+    return [*(f"{label}{shape}" for label in columns for shape in ("", "@other")), *list(RATES)[4:]]
+
+
+def _cell(system, label):
+    workload, _, shape = label.partition("@")
+    rate = RATES[workload] * SYSTEMS[system] * (SLOWER if shape else 1)
+    asks = workload.startswith("sql")
+    cost = 0.95 / rate if not asks else 0.5 / rate
+    row = {
+        "system": system, "server": system, "codec": None, "workload": label, "status": "ok",
+        "generator": shape or "first", "operations_count": np.nan, "body_bytes": 0, "errors_count": 0, "warnings": [],
+        "records_count": float(workload.partition("-")[2] or np.nan),
+        "throughput_rps": rate, "throughput_low_rps": rate * 0.97, "throughput_high_rps": rate * 1.03, "unadjusted_rps": rate,
+        "cpu_per_request_s": cost, "backend_cpu_per_request_s": 0.6 / rate if asks else np.nan,
+        "generator_cpu_per_request_s": 0.36 / rate, "p50_s": 10 / rate, "p99_s": 20 / rate,
+        "server_busy_fraction": 0.6 if asks else 0.99, "generator_busy_fraction": 0.97 if asks or shape else 0.5,
+        "backend_busy_fraction": 0.97 if asks else np.nan, "server_used_fraction": cost * rate,
+        "generator_used_fraction": 0.36, "backend_used_fraction": 0.6 if asks else np.nan,
+    }  # fmt: skip
+    row["bottleneck"] = "backend" if asks else "server"
+    return row

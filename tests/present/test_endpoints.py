@@ -1,0 +1,218 @@
+"""Charts, tables and sentences of endpoints: what they must hold, and that they are true of whatever was measured."""
+
+import io
+
+import numpy as np
+import pytest
+from matplotlib.container import BarContainer
+from PIL import Image
+
+from runners.present import endpoint_charts, endpoint_tables, endpoint_words, endpoints
+from runners.present.threats import threats
+from runners.records import PLACEBO
+from tests.present.endpoint_frames import PINNING, SLOWER, make_endpoints, make_ratios
+from tests.present.test_charts import drawn_panels, words
+
+COLUMNS = ["Text", "JSON", "PgSQL 1", "PgSQL 2, 20 records"]
+
+
+@pytest.fixture
+def run():
+    return make_endpoints()
+
+
+def all_charts(run):
+    return {
+        "requests": endpoint_charts.requests_by_endpoint(run.cells, run.published),
+        "time": endpoint_charts.where_the_time_goes(run.cells),
+        "records": endpoint_charts.records_curve(run.cells),
+        "agreement": endpoint_charts.agreement(make_ratios(run.cells), run.cells, {}, PINNING),
+    }
+
+
+def said(run):
+    return endpoint_words.findings(run, make_ratios(run.cells))
+
+
+def test_the_columns_are_those_of_the_published_table_with_the_first_count(run):
+    assert endpoints.columns(run.cells) == {"text": "Text", "json": "JSON", "sql1": "PgSQL 1", "sql2-20": "PgSQL 2"}
+    assert endpoints.shapes(run.cells) == ["", "other"]
+    assert [endpoints.generator_of(run.cells, shape) for shape in ("", "other")] == ["first", "other"]
+
+
+def test_the_own_load_of_an_empty_frame_keeps_its_columns(run):
+    assert list(endpoints.own_load(run.cells.iloc[:0]).columns) == list(run.cells.columns)
+    assert len(endpoints.own_load(run.cells)) == 6 * 4
+
+
+def test_every_chart_has_a_panel_for_each_endpoint_with_units_and_a_description(run):
+    for name, chart in all_charts(run).items():
+        assert len(chart.description) > 30
+        assert all(ax.get_xlabel() for ax in drawn_panels(chart))
+        if name != "records":
+            assert [ax.get_title(loc="left") for ax in drawn_panels(chart)] == COLUMNS
+
+
+def test_a_bar_for_each_server_and_generator_and_the_published_one_in_outline(run):
+    panels = drawn_panels(endpoint_charts.requests_by_endpoint(run.cells, run.published))
+    bars = [sum(isinstance(container, BarContainer) for container in ax.containers) for ax in panels]
+    assert bars == [7, 6, 7, 6]
+    assert "109 (alpha)" in words(panels[0])
+    assert " ? (not published)" in words(panels[1])
+    assert PLACEBO not in [label.get_text() for ax in panels for label in ax.get_yticklabels()]
+
+
+def test_without_anything_published_there_is_no_row_for_it(run):
+    panel = drawn_panels(endpoint_charts.requests_by_endpoint(run.cells, run.published.iloc[:0]))[0]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["alpha", "beta", "gamma"]
+
+
+def test_a_bar_whose_generator_was_the_limit_is_a_lower_bound(run):
+    run.cells.loc[(run.cells["workload"] == "text@other") & (run.cells["system"] == "beta"), "bottleneck"] = "client"
+    panels = drawn_panels(endpoint_charts.requests_by_endpoint(run.cells, run.published))
+    assert [text for ax in panels for text in words(ax) if text.startswith("≥")] == ["≥ 36.0"]
+
+
+def test_the_stack_of_an_endpoint_without_a_database_has_two_parts(run):
+    panels = drawn_panels(endpoint_charts.where_the_time_goes(run.cells))
+    assert [len(ax.containers) for ax in panels] == [6, 6, 9, 9]
+    # 0.95 + 0.36 CPU seconds for 40,000 requests.
+    assert words(panels[0])[0] == "32.8 µs"
+
+
+def test_a_line_for_each_server_over_all_counts(run):
+    (panel,) = drawn_panels(endpoint_charts.records_curve(run.cells))
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["1", "20", "100"]
+    lines = [line for line in panel.lines if len(line.get_xdata()) == 3]
+    assert len(lines) == 3
+    assert list(lines[0].get_ydata()) == [11_000, 8_000, 3_000]
+
+
+def test_the_agreement_names_both_limits(run):
+    panel = drawn_panels(endpoint_charts.agreement(make_ratios(run.cells), run.cells, {}, PINNING))[2]
+    assert f"{SLOWER:.3f} × (0.570 to 0.624)" in words(panel)
+    assert "database / database" in words(panel)
+    run.cells.loc[run.cells["workload"] == "sql1", "bottleneck"] = "unsaturated"
+    panel = drawn_panels(endpoint_charts.agreement(make_ratios(run.cells), run.cells, {}, PINNING))[2]
+    assert "(database) / database" in words(panel)
+
+
+def test_a_run_without_a_single_number_still_has_its_charts(run):
+    run.cells = run.cells.iloc[:1].assign(status="failed: build", throughput_rps=np.nan)
+    for chart in (
+        endpoint_charts.records_curve(run.cells),
+        endpoint_charts.where_the_time_goes(run.cells),
+        endpoint_charts.requests_by_endpoint(run.cells, run.published),
+        endpoint_charts.agreement(make_ratios(run.cells), run.cells, {}, PINNING),
+    ):
+        assert chart.png()
+
+
+def test_cells_without_a_number_and_unknown_intervals_spoil_no_chart_and_no_sentence(run):
+    failed = run.cells["system"] == "gamma"
+    numbers = run.cells.select_dtypes("number").columns
+    run.cells.loc[failed, numbers], run.cells.loc[failed, "status"] = np.nan, "failed: contract"
+    run.cells.loc[failed, "bottleneck"] = np.nan
+    run.cells[["throughput_low_rps", "throughput_high_rps"]] = np.nan
+    for chart in all_charts(run).values():
+        assert np.asarray(Image.open(io.BytesIO(chart.png())).convert("L")).min() < 100
+    text = "\n".join(said(run))
+    assert "nan" not in text
+    assert "gamma" not in text
+    assert "failed: contract" in endpoint_tables.published_table(run.cells, run.published).text
+
+
+def test_the_published_table_is_filled_with_intervals_and_what_is_not_known_is_a_question_mark(run):
+    lines = endpoint_tables.published_table(run.cells, run.published).text.splitlines()
+    assert "alpha\t40.0 k 38.8 to 41.2\t38.0 k 36.9 to 39.1\t12.0 k 11.6 to 12.4\t8.00 k 7.76 to 8.24" in lines
+    assert "alpha\t109 k\t?\t46.4 k\t?" in lines
+    assert any("another machine" in line for line in lines)
+    assert sum(line.startswith("beta\t") for line in lines) == 2
+
+
+def test_who_was_busy_tells_the_shares_of_those_on_one_cpu(run):
+    text = endpoint_tables.limits(run.cells, PINNING).text
+    assert "beta\tfirst\t60.0 % itself 50.0 %\t97.0 % itself 60.0 %\t97.0 % itself 36.0 %\tthe database" in text
+    assert "beta\tfirst\t99.0 % itself 95.0 %\t– takes no part\t50.0 % itself 36.0 %\tthe server" in text
+
+
+def test_what_is_behind_the_servers_is_stated_from_the_run_s_record_and_escaped(run):
+    found = endpoint_tables.behind(run.backends)
+    assert "20 from each server, kept open: 10 for each of its CPUs" in found.text
+    assert "jit = off" in found.text
+    assert "<off>" not in found.html
+
+
+def test_the_headline_names_the_limit_of_each_column(run):
+    headline = said(run)[0]
+    assert "Text: the server; JSON: the server; PgSQL 1: the database; PgSQL 2: the database." in headline
+    run.cells.loc[run.cells["system"] == "beta", "bottleneck"] = "client"
+    assert "Text: the server (2 of 3) and the load generator (1 of 3)" in said(run)[0]
+    run.profile = "quick"
+    assert said(run)[0].startswith("Smoke run, not evidence: ")
+
+
+def test_the_bottleneck_of_each_column_is_named_with_who_used_the_shared_cpu(run):
+    text = "\n".join(said(run))
+    assert "Text, by first: the limit was the server for alpha, beta and gamma (CPU 0 99 % busy)." in text
+    shared = "(CPU 1 97 % busy, which they share: the database 60 %, the load generator 36 % of its time)"
+    assert f"PgSQL 1, by first: the limit was the database for alpha, beta and gamma {shared}." in text
+    run.machine["pinning"]["backend"] = "2"
+    assert "the database for alpha, beta and gamma (CPU 2 97 % busy)." in "\n".join(said(run))
+
+
+def test_where_everybody_waited_nobody_is_named_but_who_came_nearest(run):
+    run.cells.loc[run.cells["workload"] == "sql1", ["bottleneck", "backend_busy_fraction"]] = "unsaturated", 0.9
+    run.cells.loc[run.cells["workload"] == "sql1", "generator_busy_fraction"] = 0.9
+    first = "PgSQL 1, by first: the limit was nobody quite for alpha, beta and gamma, the database being nearest (CPU 1 90 % busy"
+    assert first in "\n".join(said(run))
+    assert "PgSQL 1: the database;" in said(run)[0]
+    assert "nobody nearest: the database" in endpoint_tables.limits(run.cells, PINNING).text
+
+
+def test_of_those_that_share_a_cpu_the_one_that_used_more_of_it_is_nearest(run):
+    cell = run.cells[run.cells["workload"] == "sql1"].iloc[0].copy()
+    cell["bottleneck"], cell["generator_used_fraction"] = "unsaturated", 0.7
+    assert endpoints.nearest(cell, PINNING) == "client"
+    assert endpoints.nearest(cell, {**PINNING, "generator": "2"}) == "backend"
+
+
+def test_an_interval_without_end_does_not_shrink_the_bars(run):
+    run.cells.loc[0, "throughput_high_rps"] = 1e7
+    panel = drawn_panels(endpoint_charts.requests_by_endpoint(run.cells, run.published))[0]
+    assert panel.get_xlim()[1] < 200
+
+
+def test_more_records_are_told_as_a_factor_and_a_cost(run):
+    assert "From 1 to 100 records in an answer, throughput falls by: alpha 3.67 × (2.45 µs a record)" in "\n".join(
+        said(run)
+    )
+
+
+def test_generators_and_published_values_are_compared_as_ratios(run):
+    text = "\n".join(said(run))
+    assert "other saw 0.600 × (alpha, text) to 0.600 ×" in text
+    assert "in 0 of 12 cells it was the limit itself" in text
+    assert "those of first" in text
+    assert "PgSQL 1 is 0.425 × Text as elsewhere published it, 0.300 × here (alpha)" in text
+
+
+def test_one_generator_and_one_count_make_no_sentence_about_two(run):
+    run.cells = run.cells[~run.cells["workload"].str.contains("@|-1$|-100$")]
+    text = "\n".join(endpoint_words.findings(run, make_ratios(run.cells)))
+    assert "saw" not in text
+    assert "From" not in text
+
+
+def test_own_threats_are_computed_and_stand_among_the_others(run):
+    own = endpoint_words.threats_of_endpoints(run)
+    assert own[0].startswith("The database, not the server, was the limit of alpha (sql1), beta (sql1)")
+    assert "Service times that other saw hold the time that answers waited in it: its CPUs were 97 % busy." in own
+    assert len(own) == 2
+    run.published["p50_s"] = np.nan
+    assert endpoint_words.threats_of_endpoints(run)[2].startswith("elsewhere kept service times in whole milliseconds")
+    assert set(own) < set(threats(run, own))
+
+
+def test_a_database_beside_the_generator_is_a_threat_that_is_named(run):
+    assert "A database and the notebook shared CPU 1 with the load generator" in "\n".join(threats(run))

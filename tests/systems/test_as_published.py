@@ -1,0 +1,80 @@
+"""The handlers as published: they answer, they have the faults that they are there for, and they are refused as equal work."""
+
+from contextlib import ExitStack
+
+import httpx
+import pytest
+
+from runners.contract.bodies import request_body
+from runners.contract.conformance import check, quick_check
+from runners.contract.findings import AS_PUBLISHED
+from runners.systems.catalogue import Catalogue
+
+pytestmark = pytest.mark.servers
+SERVICES = [
+    (server.name, service)
+    for server in Catalogue().servers.values()
+    for service in server.serves
+    if service.workload in AS_PUBLISHED
+]
+IDS = [f"{name}+{service.codec}, {service.workload}" for name, service in SERVICES]
+BATCH = request_body(10)
+
+
+@pytest.fixture(scope="module")
+def urls(launch):
+    """Server → its URL; each is launched once."""
+    with ExitStack() as stack:
+        processes = [stack.enter_context(launch(name)) for name in dict.fromkeys(name for name, _ in SERVICES)]
+        yield {process.artifact.server.name: process.url for process in processes}
+
+
+def post(url, service, body):
+    path = service.path.replace("{db}", "d").replace("{table}", "t")
+    return httpx.post(f"{url}{path}", content=body)
+
+
+def path_of(codec):
+    return next((name, service) for name, service in SERVICES if service.codec == codec)
+
+
+@pytest.mark.parametrize(("name", "service"), SERVICES, ids=IDS)
+def test_a_batch_of_any_size_is_answered_with_some_json(urls, name, service):
+    for operations in (1, 9, 10, 100):
+        assert quick_check(urls[name], service, request_body(operations)).difference is None
+
+
+@pytest.mark.parametrize(("name", "service"), SERVICES, ids=IDS)
+def test_it_is_refused_under_the_name_of_equal_work(urls, name, service):
+    as_equal = service.model_copy(update={"workload": service.workload.removesuffix("-as-published")})
+    assert quick_check(urls[name], as_equal, BATCH).difference
+    assert check(urls[name], [as_equal], quick=True)
+
+
+@pytest.mark.parametrize(("name", "service"), SERVICES, ids=IDS)
+def test_a_body_that_is_no_json_does_not_end_it(urls, name, service):
+    for body in (b"", b"{", b"[]", b'{"operations":3}', b'{"operations":[{"body":7}]}', b"\xff" * 100):
+        assert post(urls[name], service, body).status_code in (200, 400)
+    assert post(urls[name], service, BATCH).status_code == 200
+
+
+def test_the_round_trip_encodes_an_empty_batch(urls):
+    name, service = next(pair for pair in SERVICES if pair[1].workload == "roundtrip-as-published")
+    assert post(urls[name], service, BATCH).json() == {"operations": []}
+
+
+def test_only_the_handler_that_validates_refuses_an_empty_column(urls):
+    bad = BATCH.replace(b'"id0"', b'""', 1)
+    assert bad != BATCH
+    statuses = {
+        codec: post(urls[path_of(codec)[0]], path_of(codec)[1], bad).status_code
+        for codec in ("encoding/json", "unvalidated", "glaze")
+    }
+    assert statuses == {"encoding/json": 400, "unvalidated": 200, "glaze": 200}
+
+
+def test_the_views_skip_a_field_of_a_wrong_type(urls):
+    bad = BATCH.replace(b'"readColumns": [', b'"readColumns": [7, ', 1)
+    assert bad != BATCH
+    assert post(urls[path_of("simdjson")[0]], path_of("simdjson")[1], bad).status_code == 200
+    assert post(urls[path_of("glaze")[0]], path_of("glaze")[1], bad).status_code == 400

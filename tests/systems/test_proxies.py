@@ -1,0 +1,117 @@
+"""Every proxy relays: the contract's file from the real backend, and all that is required of one; ours passes every case."""
+
+import signal
+import socket
+import subprocess
+import time
+
+import psutil
+import pytest
+
+from runners.contract.conformance import check
+from runners.contract.pairs import Backend as ScriptedBackend
+from runners.contract.relay_cases import Proxy
+from runners.contract.relaying import check as check_relaying
+from runners.measure.sampling import role_sample
+from runners.systems.backend import backends_of
+from runners.systems.build import build
+from runners.systems.catalogue import Build
+from runners.systems.process import ServerProcess
+from runners.systems.sockets import LOOPBACK, free_ports, is_free, listening_addresses
+from tests.systems.conftest import PROXIES
+
+pytestmark = pytest.mark.servers
+OURS = "asio-relay"
+LOOPBACK_AS_THE_KERNEL_WRITES_IT = "0100007F"
+SANITIZERS = ["address,undefined", "thread"]
+
+
+def relay_findings(process, backend):
+    def memory_bytes():
+        return sum(psutil.Process(pid).memory_info().rss for pid in process.pids)
+
+    return check_relaying(Proxy(process.port, backend, memory_bytes))
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_what_is_required_of_a_proxy_holds_and_nothing_is_printed_for_it(launch, name):
+    with ScriptedBackend() as backend, launch(name, backend_port=backend.port) as process:
+        printed = process.output()
+        findings = relay_findings(process, backend)
+        assert [str(finding) for finding in findings if finding.severity == "required"] == []
+        assert process.output() == printed
+        if name == OURS:
+            assert [str(finding) for finding in findings] == []
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_the_file_of_the_contract_comes_whole_through_the_proxy(launch, artifacts, name):
+    artifact = artifacts[name]
+    cpus = launch(name).cpus
+    with (
+        backends_of([artifact.server], artifact.image, cpus) as backends,
+        launch(name, backend_port=backends.port(artifact.server)) as process,
+    ):
+        assert [str(finding) for finding in check(process.url, artifact.server.serves)] == []
+        assert listening_addresses(process.port) == {LOOPBACK_AS_THE_KERNEL_WRITES_IT}
+        assert role_sample(process.pids, process.cpus)["strays"] == []
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_it_ends_in_order_with_connections_open_and_shares_its_port_with_no_other(launch, name):
+    with ScriptedBackend() as backend:
+        process = launch(name, backend_port=backend.port)
+        with process:
+            pairs = [backend.pair(process.port) for _ in range(5)]
+            second = process.sandbox().command(process.filled(process.artifact.server.start.command))
+            subprocess.run(second, stdin=subprocess.DEVNULL, capture_output=True, timeout=10)
+            assert process.listens()
+            # SIGTERM's own number is what programs end with that clean up nothing; −9 would be one that did not end.
+            assert process.end() in (0, -signal.SIGTERM)
+        assert is_free(process.port)
+        for pair in pairs:
+            with pair:
+                pass
+
+
+def sanitized(artifacts, sanitizer):
+    """Our relay built with a sanitizer: a server of another name, so that it is cached beside the one that is measured."""
+    plain = artifacts[OURS]
+    configure, *others = plain.server.build.commands
+    commands = [[*configure, f"-DWRKBOOK_SANITIZE={sanitizer}"], *others]
+    server = plain.server.model_copy(
+        update={"name": f"{OURS}-{sanitizer.split(',')[0]}", "build": Build(commands=commands)}
+    )
+    return build(server, plain.image)
+
+
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
+def test_ours_passes_every_case_without_a_word_from_the_sanitizers(artifacts, sanitizer):
+    artifact = sanitized(artifacts, sanitizer)
+    (port,) = free_ports(1)
+    # On one CPU or on two, two threads: what they share is what the thread sanitizer is there for.
+    with ScriptedBackend() as backend, ServerProcess(artifact, port, [0, 1], backend.port) as process:
+        assert [str(finding) for finding in relay_findings(process, backend)] == []
+        open_at_its_end = [backend.pair(port) for _ in range(5)]
+        assert process.end() == 0
+        assert process.output() == ""
+        for pair in open_at_its_end:
+            with pair:
+                pass
+
+
+def test_ours_survives_a_lack_of_descriptors(artifacts):
+    with ScriptedBackend() as backend, ServerProcess(artifacts[OURS], free_ports(1)[0], [0], backend.port) as process:
+        (pid,) = process.pids
+        in_use = psutil.Process(pid).num_fds()
+        psutil.Process(pid).rlimit(psutil.RLIMIT_NOFILE, (in_use + 20, in_use + 20))
+        clients = [socket.create_connection((LOOPBACK, process.port)) for _ in range(100)]
+        before = psutil.Process(pid).cpu_times()
+        time.sleep(1)
+        after = psutil.Process(pid).cpu_times()
+        assert after.user + after.system - before.user - before.system < 0.5
+        for client in clients:
+            client.close()
+        with backend.pair(process.port) as pair:
+            pair.client.sendall(b"x")
+            assert pair.backend.recv(1) == b"x"
