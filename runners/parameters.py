@@ -18,6 +18,7 @@ class Profile:
     """How much is measured: each block gives every cell a warm-up and `windows_count` windows.
 
     `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
+    The budget ends a run after at least `sure_blocks`: one under a budget that was asked for, `min_blocks` else.
     """
 
     warmup_s: float
@@ -28,6 +29,7 @@ class Profile:
     budget_minutes: float
     description: str
     priming_s: float = 0.0
+    sure_blocks: int = 1
 
 
 PROFILES = {
@@ -79,7 +81,7 @@ class Parameters(BaseModel):
     request_rate_rps: float = Field(0.0, ge=0, le=1e7, description="offered load with keep-alive; 0: likewise")
     min_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
     max_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
-    budget_minutes: float = Field(0.0, ge=0, description="measuring stops after this time; 0: the profile's")
+    budget_minutes: float = Field(0.0, ge=0, description="measuring stops after this time; 0: the profile's, but not before `min_blocks`")
     measure_faults: bool = Field(
         True, description="whether the faults of published set-ups are measured, where an experiment is about that"
     )
@@ -105,6 +107,7 @@ class Parameters(BaseModel):
             self.budget_minutes or chosen.budget_minutes,
             chosen.description,
             self.priming_s,
+            least if self.min_blocks or not self.budget_minutes else 1,
         )
 
 

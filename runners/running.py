@@ -21,6 +21,10 @@ from runners.summaries import comparison_folder, processed_folder, read_summary
 from runners.units import format_duration
 
 
+# So many notebooks share the budget of a profile: those that run where none is named.
+_SHARING = 3
+
+
 @dataclass(frozen=True)
 class Report:
     """A finished report: where it is and what it concludes."""
@@ -54,7 +58,8 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
     Parameters
     ----------
     values : parameters by name; checked before anything starts
-    budget_minutes : for all notebooks together; time that one leaves over goes to those after it; 0: the profile's
+    budget_minutes : for all notebooks together; time that one leaves over goes to those after it; 0: the profile's for each three
+        of them, and what the least number of blocks takes beyond that
 
     Raises
     ------
@@ -62,7 +67,10 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
         For wrong parameters, or when a notebook ends with an error.
     """
     parameters = check_parameters(values)
-    shared = budget_minutes or parameters.budget_minutes or PROFILES[parameters.profile].budget_minutes
+    asked_minutes = budget_minutes or parameters.budget_minutes
+    shared = asked_minutes or PROFILES[parameters.profile].budget_minutes * max(1.0, len(names) / _SHARING)
+    if not asked_minutes:
+        values = {**values, "min_blocks": parameters.effective_profile.min_blocks}
     run_id = check_run_id(parameters.run_id or new_run_id(parameters.profile))
     left, reports = shared, []
     for place, name in enumerate(names):

@@ -53,6 +53,14 @@ def test_the_profile_gives_way_to_what_the_parameters_say():
     assert (profile.min_blocks, profile.max_blocks, profile.budget_minutes) == (2, 2, 1.5)
 
 
+@pytest.mark.parametrize(
+    ("values", "sure"),
+    [({}, 5), ({"budget_minutes": 2.0}, 1), ({"budget_minutes": 2.0, "min_blocks": 3}, 3), ({"profile": "quick"}, 3)],
+)
+def test_only_a_budget_that_was_asked_for_ends_a_run_before_its_least_blocks(values, sure):
+    assert check_parameters(values).effective_profile.sure_blocks == sure
+
+
 def test_more_blocks_at_least_than_at_most_are_refused():
     with pytest.raises(WrkbookError, match="min_blocks"):
         _ = check_parameters({"min_blocks": 5, "max_blocks": 4}).effective_profile

@@ -132,7 +132,7 @@ def measure(
                 if measured
                 else block_seconds(settings.design, profile, settings.connections)
             )
-            if measured and time.monotonic() + block_s > deadline:
+            if measured and block > profile.sure_blocks and time.monotonic() + block_s > deadline:
                 break
             status = _status(block, profile.min_blocks, profile.max_blocks, reached, precision, block_s, deadline)
             window = itertools.count(1)
