@@ -78,7 +78,10 @@ def run(
     run_id: Annotated[str, typer.Option(help="Name of the run; one that was interrupted goes on under its name.")] = "",
     budget: Annotated[
         float,
-        typer.Option(min=0, help="Minutes of measuring in all; 0: 15 for three notebooks, more for more, and always the profile's least blocks."),
+        typer.Option(
+            min=0,
+            help="Minutes of measuring in all; 0: 15 for each three notebooks, and at least the profile's blocks.",
+        ),
     ] = 0.0,
     as_json: AsJson = False,
 ) -> None:

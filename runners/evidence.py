@@ -9,7 +9,7 @@ from pathlib import Path
 from runners.analyse.results import Results, analyse
 from runners.errors import WrkbookError
 from runners.folders import RAW
-from runners.ledger import Run, runs
+from runners.ledger import REFERENCE, Run, runs
 
 # What counts more stands first; a smoke run is taken only where there is nothing else, and is no evidence.
 PREFERRED = ("publication", "standard", "quick")
@@ -45,7 +45,7 @@ def gather(experiments: Iterable[str], run_id: str = "", base: Path = RAW) -> li
     """The evidence for each of the experiments: its run called `run_id`, else the best that there is.
 
     The best is a publication run before a standard one before a quick one, and then the newest; runs that cannot be analysed, or have
-    not one sound trial, are passed over.
+    not one sound trial, are passed over. The reference run is of another machine, and decides for none but itself.
     """
     return [_best(name, run_id, base) for name in experiments]
 
@@ -64,7 +64,8 @@ def recorded(run_ids: Mapping[str, str], experiments: Iterable[str], base: Path 
 
 def _best(experiment: str, run_id: str, base: Path) -> Evidence:
     passed_over: list[str] = []
-    for run in _by_rank(runs(experiment, base), run_id):
+    own = [run for run in runs(experiment, base) if run_id == REFERENCE or run.run_id != REFERENCE]
+    for run in _by_rank(own, run_id):
         results, why = _sound(run)
         if results is not None:
             return Evidence(experiment, results, "; ".join(passed_over))

@@ -24,6 +24,8 @@ from runners.errors import WrkbookError, did_you_mean
 from runners.folders import RAW
 from runners.records import RUN_SCHEMA, TRIAL_SCHEMA
 
+# The run that comes with the project: every notebook, measured on one machine.
+REFERENCE = "reference"
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SEAL = "sha256"
 _UNSAFE = re.compile(r"[^A-Za-z0-9+_-]+")

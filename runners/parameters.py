@@ -81,7 +81,9 @@ class Parameters(BaseModel):
     request_rate_rps: float = Field(0.0, ge=0, le=1e7, description="offered load with keep-alive; 0: likewise")
     min_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
     max_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
-    budget_minutes: float = Field(0.0, ge=0, description="measuring stops after this time; 0: the profile's, but not before `min_blocks`")
+    budget_minutes: float = Field(
+        0.0, ge=0, description="measuring stops after this time; 0: the profile's, but not before `min_blocks`"
+    )
     measure_faults: bool = Field(
         True, description="whether the faults of published set-ups are measured, where an experiment is about that"
     )

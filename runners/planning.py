@@ -22,9 +22,7 @@ def planned(experiment: Experiment) -> Fragment:
         experiment.profile,
         block_seconds(experiment.design, experiment.profile, experiment.parameters.connections),
     )
-    most = max(
-        profile.sure_blocks * per_block_s, min(profile.budget_minutes * 60, profile.max_blocks * per_block_s)
-    )
+    most = max(profile.sure_blocks * per_block_s, min(profile.budget_minutes * 60, profile.max_blocks * per_block_s))
     facts = {
         "run": f"{experiment.run.run_id}, profile {experiment.parameters.profile} ({profile.description})",
         "block": f"{'each cell on a process of its own' if experiment.design.fresh else 'every system launched once, all alive'}; "

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.folders import COMPARING, PROCESSED
+from runners.present.figures import write_figures
 from runners.present.index import IndexEntry, write_index
 from runners.present.report import write_report
 from runners.records import COMPARISON_SCHEMA
@@ -14,7 +15,8 @@ from runners.units import format_duration
 
 
 def write_run_report(folder: Path, summary: dict[str, Any]) -> Path:
-    """Write ``report.html`` of one processed run from its executed notebook."""
+    """Write ``report.html`` of one processed run, and its charts into ``figures/``, from its executed notebook."""
+    write_figures(folder / "notebook.ipynb", folder / "figures")
     facts = {
         "run": summary["run_id"],
         "date": summary["started_at"][:16].replace("T", " ") + " UTC",

@@ -20,7 +20,6 @@ from runners.records import COMPARISON_SCHEMA
 from runners.summaries import comparison_folder, processed_folder, read_summary
 from runners.units import format_duration
 
-
 # So many notebooks share the budget of a profile: those that run where none is named.
 _SHARING = 3
 

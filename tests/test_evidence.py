@@ -35,6 +35,14 @@ def test_a_publication_run_is_preferred_to_a_standard_one_and_that_to_a_smoke_ru
     assert chosen(made).run_id == "long"
 
 
+def test_the_run_that_comes_with_the_project_decides_for_itself_only(made):
+    made("reference", "standard", day=2)
+    assert chosen(made).run_id == ""
+    assert chosen(made, "reference").run_id == "reference"
+    made("mine", "quick", day=1)
+    assert chosen(made).run_id == "mine"
+
+
 def test_of_equals_the_newest_decides(made):
     made("z", day=1)
     made("a", day=2)

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from runners.measure.design import connection_shapes, design
-from runners.measure.run import Progress
+from runners.measure.run import Progress, measure
+from runners.parameters import Profile
 from runners.systems.catalogue import Catalogue
 
 
@@ -41,3 +42,30 @@ def test_what_is_not_the_system_s_fault_excludes_nobody(stage):
     for _ in range(3):
         found.add(failed("gin", "json10@10000", stage))
     assert found.excluded == set()
+
+
+class Kept:
+    """A ledger's run that keeps blocks in memory."""
+
+    def __init__(self):
+        self.blocks = []
+
+    def trials(self):
+        return []
+
+    def write_block(self, number, records):
+        self.blocks.append(number)
+
+
+@pytest.mark.parametrize(("sure", "blocks"), [(1, [1]), (3, [1, 2, 3])])
+def test_a_budget_that_is_used_up_ends_a_run_after_the_blocks_that_are_sure(monkeypatch, sure, blocks):
+    monkeypatch.setattr("runners.measure.run.measure_block", lambda *_: [])
+    settings = SimpleNamespace(
+        design=progress(fresh=False).settings.design,
+        nonconforming=frozenset(),
+        connections=80,
+        profile=Profile(0.3, 1.0, 1, 3, 9, 0.0, "for tests", sure_blocks=sure),
+    )
+    kept = Kept()
+    measure(kept, settings, lambda _: [], precision=0.02)
+    assert kept.blocks == blocks
