@@ -14,16 +14,13 @@ from runners.contract.exchange import Connection, NoAnswerError
 from runners.contract.messages import Message
 from runners.contract.oracle import judge, normalised
 from runners.folders import cache_folder
-from runners.machine.pinning import plan_pinning
-from runners.machine.topology import read_cores
 from runners.measure.verify import build_all
 from runners.systems.build import CACHE_ENV, Artifact, artifact, sources
 from runners.systems.catalogue import Catalogue
-from runners.systems.process import ServerProcess
 from runners.systems.sandbox import Sandbox
-from runners.systems.sockets import free_ports
 from tests.faults.conftest import FULL
 from tests.faults.mutations import bodies
+from tests.faults.servers import decoding, launched
 
 pytestmark = pytest.mark.servers
 # Requests to each of the decoders: half of them to decode, the same again to encode what was decoded.
@@ -88,21 +85,6 @@ def hold_against_the_oracle(processes, seed, count):
     for decoder in decoders:
         decoder.connection.close()
     return accepted, wrong
-
-
-def launched(stack, artifacts):
-    cpus = list(plan_pinning(read_cores()).server)
-    ports = free_ports(len(artifacts), 20080)
-    return [stack.enter_context(ServerProcess(built, port, cpus)) for built, port in zip(artifacts, ports, strict=True)]
-
-
-def decoding():
-    catalogue = Catalogue()
-    return [
-        server
-        for server in catalogue.servers.values()
-        if server.codecs and server.service("roundtrip", server.codecs[0])
-    ]
 
 
 def memory_bytes(process):
