@@ -216,5 +216,6 @@ def checked(results: Results) -> str:
 
 
 def workloads_of(results: Results) -> list[str]:
-    """The workloads with at least one number, in the order given."""
-    return ordered(measured(results.cells)["workload"])
+    """The workloads with at least one number, in the order given; without what a second load generator says of the same."""
+    found = ordered(measured(results.cells)["workload"])
+    return [workload for workload in found if workload.rpartition("@")[0] not in found]

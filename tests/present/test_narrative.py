@@ -230,3 +230,13 @@ def test_the_sample_itself_follows_the_method():
         "equivalent",
         "inconclusive",
     ]
+
+
+def test_a_second_load_generator_s_opinion_of_a_workload_makes_no_sentences_of_its_own():
+    first, second = list(dict.fromkeys(SAMPLE.cells["workload"]))[:2]
+    renamed = {second: f"{first}@autocannon"}
+    assert renamed[second] not in sentences.workloads_of(
+        replace(SAMPLE, cells=SAMPLE.cells.replace({"workload": renamed}))
+    )
+    renamed = {second: "json10@20"}
+    assert "json10@20" in sentences.workloads_of(replace(SAMPLE, cells=SAMPLE.cells.replace({"workload": renamed})))
