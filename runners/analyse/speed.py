@@ -31,9 +31,10 @@ Floats = NDArray[np.float64]
 
 _CELL = ["system", "workload"]
 _COVARIATES = ["log_speed", "log_presence"]
-# A CPU that is twice as fast cannot give more than twice the throughput; the room above 1 is for caches. A pause that falls
-# between two wakes of the probe is seen in part only, so that presence may count more than once.
-_STEEPEST = np.array([1.25, 4.0])
+# A CPU that is twice as fast cannot give more than twice the throughput; the room above 1 is for caches. Presence counts several
+# times: of a pause that is shorter than the T between two wakes of the probe only what is left when it wakes is seen, of length L on
+# average L² / 2T instead of L. For T = 2 ms and pauses of half a millisecond that is an eighth.
+_STEEPEST = np.array([1.25, 8.0])
 _LEAST_WINDOWS = 12
 _BEST = 0.95
 _HUBER = 1.345
