@@ -21,7 +21,7 @@ import math
 import re
 import shutil
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -152,10 +152,15 @@ def _parse_exact(stdout: str) -> _Exact:
 
 
 def _statistics(fields: dict[str, Any]) -> _Statistics:
-    values = tuple(int(value) for value, _ in fields["histogram"])
-    counts = tuple(int(count) for _, count in fields["histogram"])
-    ascending = all(low < high for low, high in pairwise(values))
-    if not ascending or sum(counts) != fields["total"] or min(counts, default=1) < 1:
+    # "72:1 2:3 5" is 1 sample at 72, 3 at 74 and 5 at 75, see wrk.lua.
+    printed = [part.rpartition(":") for part in fields["histogram"].split()]
+    steps = [int(step or 1) for step, _, _ in printed]
+    values, counts = tuple(accumulate(steps)), tuple(int(count) for _, _, count in printed)
+    if (
+        min([*steps[:1], *(step - 1 for step in steps[1:])], default=0) < 0
+        or sum(counts) != fields["total"]
+        or min(counts, default=1) < 1
+    ):
         raise ValueError("a histogram is not in order, or does not add up")
     if values and (values[0], values[-1]) != (fields["min"], fields["max"]):
         raise ValueError("a histogram does not span its range")

@@ -5,6 +5,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 from runners import histograms
 from runners.records import Load
@@ -12,7 +13,23 @@ from runners.records import Load
 
 def output(fields, load: Load, url="http://127.0.0.1:21400/", run="1s") -> str:
     """What wrk with wrk.lua prints for these fields."""
-    return text(fields, load, url, run) + "wrkbook " + json.dumps(fields, separators=(",", ":")) + "\n"
+    return text(fields, load, url, run) + line(fields)
+
+
+def line(fields) -> str:
+    """The exact line: histograms, here pairs of value and count, as steps from one value to the next."""
+    statistics = {
+        name: {**fields[name], "histogram": steps(fields[name]["histogram"])} for name in ("latency_us", "thread_rps")
+    }
+    return "wrkbook " + json.dumps({**fields, **statistics}, separators=(",", ":")) + "\n"
+
+
+def steps(pairs) -> str:
+    values = [0, *(value for value, _ in pairs)]
+    wide = [value - before for before, value in pairwise(values)]
+    return " ".join(
+        str(count) if step == 1 else f"{step}:{count}" for step, (_, count) in zip(wide, pairs, strict=True)
+    )
 
 
 def text(fields, load: Load, url, run) -> str:
