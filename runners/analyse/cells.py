@@ -98,6 +98,7 @@ def _cell(tables: Tables, system: str, workload: str, seed: int) -> dict[str, An
     row: dict[str, Any] = {"system": system, "server": server, "codec": codec or None, "workload": workload}
     row |= {"trials_count": len(blocks), "warnings": _warnings(tables, system, workload), "status": "ok"}
     rows = _of(tables.trials, system, workload)
+    sound = rows[~rows["warmup"].astype(bool) & ~rows["void"].astype(bool)]
     if not rows.empty:
         row |= {name: rows[name].iloc[-1] for name in _DESCRIBING}
     if not failures.empty:
@@ -115,14 +116,13 @@ def _cell(tables: Tables, system: str, workload: str, seed: int) -> dict[str, An
         return {**row, "status": f"failed: {why}", "errors_count": 0}
     return (
         row
-        | _throughput(rows, blocks, seed)
+        | _throughput(sound, blocks, seed)
         | _latency(tables, system, workload, seed)
-        | _cost(tables, system, workload, seed)
+        | _cost(_of(tables.usage, system, workload), sound, seed)
     )
 
 
-def _throughput(rows: pd.DataFrame, blocks: dict[int, list[float]], seed: int) -> dict[str, Any]:
-    sound = rows[~rows["warmup"].astype(bool) & ~rows["void"].astype(bool)]
+def _throughput(sound: pd.DataFrame, blocks: dict[int, list[float]], seed: int) -> dict[str, Any]:
     estimate = geometric_mean_interval(list(blocks.values()), seed=seed)
     errors = [name for name in sound.columns if name.startswith("errors_")]
     return {
@@ -185,15 +185,14 @@ def _latency(tables: Tables, system: str, workload: str, seed: int) -> dict[str,
     }
 
 
-def _cost(tables: Tables, system: str, workload: str, seed: int) -> dict[str, Any]:
-    usage, trials = _of(tables.usage, system, workload), _of(tables.trials, system, workload)
+def _cost(usage: pd.DataFrame, sound: pd.DataFrame, seed: int) -> dict[str, Any]:
     server, generator, backend = (usage[usage["role"] == role] for role in ROLES)
     per_launch = server.groupby("block")["cpu_per_request_s"].apply(list)
     costs = [launch for launch in per_launch if min(launch) > 0]
     cpu = geometric_mean_interval(costs, seed=seed) if costs else Interval(np.nan, np.nan, np.nan)
     peak = peak_interval(server["rss_peak_bytes"].groupby(server["block"]).max().to_numpy(float))
     user = float(server["user_fraction"].mean())
-    requests_rps = float(trials["throughput_rps"].mean())
+    requests_rps = float(sound["throughput_rps"].mean())
     busy = [float(role["busy_fraction"].median()) for role in (server, generator, backend)]
     used = [float(role["used_fraction"].median()) for role in (server, generator, backend)]
     return {
@@ -211,18 +210,18 @@ def _cost(tables: Tables, system: str, workload: str, seed: int) -> dict[str, An
         "backend_cpu_per_request_s": float(backend["cpu_per_request_sampled_s"].mean()),
         "pss_bytes": float(server["pss_bytes"].max()),
         "fds_count": float(server["fds_count"].max()),
-        "established_count": float(trials["established_count"].median()),
-        "asked_connections_count": int(trials["asked_connections_count"].max()),
-        "window_s": float(trials.loc[~trials["warmup"].astype(bool), "duration_s"].median()),
-        "opening_s": float(trials.loc[~trials["warmup"].astype(bool), "opening_s"].median()),
-        **{name: float(trials[name].median()) for name in trials.columns if name.startswith("memory_")},
+        "established_count": float(sound["established_count"].median()),
+        "asked_connections_count": int(sound["asked_connections_count"].max()),
+        "window_s": float(sound["duration_s"].median()),
+        "opening_s": float(sound["opening_s"].median()),
+        **{name: float(sound[name].median()) for name in sound.columns if name.startswith("memory_")},
         "server_busy_fraction": busy[0],
         "generator_busy_fraction": busy[1],
         "backend_busy_fraction": busy[2],
         "server_used_fraction": used[0],
         "generator_used_fraction": used[1],
         "backend_used_fraction": used[2],
-        "bottleneck": bottleneck(*busy, apart=bool(trials["apart"].all()), generator_ahead=used[1] > used[2]),
+        "bottleneck": bottleneck(*busy, apart=bool(sound["apart"].all()), generator_ahead=used[1] > used[2]),
     }
 
 

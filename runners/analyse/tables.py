@@ -31,7 +31,7 @@ class Tables:
         speed_ratio and presence_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials),
         requests_count, errors, void
     latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
-    usage : a row per window and role (server, generator): CPU, memory, threads, context switches
+    usage : a row per window of a sound trial and role (server, generator, backend): CPU, memory, threads, context switches
     checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
     failures : a row per trial that failed: block, system, workload, stage, message
     """
@@ -62,7 +62,8 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
         checks += [{**keys, **check.as_dict()} for check in found]
         for number, (raw, result) in enumerate(results):
             trials.append({**keys, "window": number, "void": void, **_trial_row(record, raw, result)})
-            usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
+            if not void:
+                usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
         if not void:
             bins.append(_bins(keys, histograms.merge(result.service_time for _, result in windows)))
     return Tables(

@@ -8,7 +8,7 @@ import pytest
 from runners.analyse.results import analyse
 from runners.processed import write_processed
 from runners.summaries import read_summary
-from tests.analyse.synthetic import run_of
+from tests.analyse.synthetic import run_of, trial
 
 RATES = {
     ("fast+a", "decode-10"): 60_000.0,
@@ -110,6 +110,16 @@ def test_a_void_trial_is_left_out_and_listed(tmp_path, about, check):
     assert any(check in warning for warning in row["warnings"])
     assert "slow+c" not in set(found.comparisons["system_a"]) | set(found.comparisons["system_b"])
     assert cell(found, "fast+a")["status"] == "ok"
+
+
+def test_what_a_void_trial_cost_is_in_no_number(tmp_path):
+    run = run_of(tmp_path, RATES, blocks=2, noise=0, drift=0)
+    before = cell(analyse(run), "slow+c")
+    strays = [{"thread": "x", "cpu": 1, "allowed": "0-1"}]
+    run.write_block(3, [trial(3, "slow+c", "decode-10", [10 * RATES["slow+c", "decode-10"]] * 2, strays=strays)])
+    after = cell(analyse(run), "slow+c")
+    for name in ("cpu_per_request_s", "context_switches_per_request_ratio", "generator_cpu_per_request_s", "p99_s"):
+        assert after[name] == pytest.approx(before[name], rel=1e-9), name
 
 
 def test_steal_is_flagged_and_kept(tmp_path):
