@@ -18,8 +18,8 @@ from runners.present.endpoints import (
 )
 from runners.present.frames import cell_of, measured, ordered, without_placebo
 from runners.present.markup import Cell, Fragment, Group, table
-from runners.present.tables import estimate
-from runners.present.wording import PERCENT, RATES, amount, shortened
+from runners.present.tables import estimate, without_number
+from runners.present.wording import PERCENT, RATES, amount
 
 _ROLES = {"server": "servers", "backend": "database", "generator": "load generator"}
 
@@ -48,7 +48,7 @@ def _rate(cell: pd.Series | None) -> Cell:
     if cell is None:
         return Cell("–", "not asked for", "muted")
     if cell["status"] != "ok":
-        return Cell("–", shortened(cell["status"], 60), "bad")
+        return without_number(cell["status"])
     return estimate(cell.to_dict(), "throughput_rps", RATES, "≥ " if cell["bottleneck"] == "client" else "")
 
 

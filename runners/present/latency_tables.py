@@ -10,7 +10,7 @@ import pandas as pd
 from runners.present.frames import cell_of, control_pairs, later_first, ordered
 from runners.present.latency_charts import statistic_words
 from runners.present.markup import Cell, Fragment, Group, table
-from runners.present.tables import VERDICTS, estimate, p_value
+from runners.present.tables import VERDICTS, estimate, p_value, without_number
 from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity
 from runners.records import PLACEBO
 from runners.units import format_size
@@ -48,7 +48,7 @@ def published_form(cells: pd.DataFrame, figures: pd.DataFrame) -> Fragment:
         rows = []
         for row in cells[cells["workload"] == workload].to_dict("records"):
             if row["status"] != "ok":
-                rows.append([_name(row["system"]), Cell(row["status"], kind="bad"), *[Cell("–")] * len(_PUBLISHED)])
+                rows.append([_name(row["system"]), without_number(row["status"]), *[Cell("–")] * len(_PUBLISHED)])
                 continue
             beside = _published_row(cells, figures, row)
             rate = Cell(_rate(row["offered_rps"]), f"{row['unadjusted_rps'] / row['offered_rps']:.1%}")
@@ -179,7 +179,7 @@ def _achieved(cell: pd.Series | None) -> Cell:
     if cell is None:
         return Cell("not at this rate", kind="muted")
     if cell["status"] != "ok":
-        return Cell(cell["status"], kind="bad")
+        return without_number(cell["status"])
     share = cell["unadjusted_rps"] / cell["offered_rps"]
     return Cell(_rate(cell["unadjusted_rps"]), f"{share:.1%}", "" if share >= 0.99 else "warn")
 

@@ -12,6 +12,7 @@ from runners.analyse.scale import levels, memory_per_connection
 from runners.present.frames import ordered, without_placebo
 from runners.present.markup import Cell, Fragment, Group, joined, table
 from runners.present.scale_words import Results, busy_ratio
+from runners.present.tables import without_number
 from runners.present.wording import TIMES, amount
 from runners.units import format_size
 
@@ -42,7 +43,7 @@ _HEADS = {"connect": "errors", "read": "errors", "write": "errors", "timeout": "
 
 def _line(row: Mapping[str, Any], width: int) -> list[Cell]:
     if row["status"] != "ok":
-        return [Cell(row["system"]), Cell(row["status"], kind="bad"), *[Cell("–")] * (width - 2)]
+        return [Cell(row["system"]), without_number(row["status"]), *[Cell("–")] * (width - 2)]
     asked, seen = row["asked_connections_count"], row["established_count"]
     off = pd.notna(seen) and abs(seen - asked) > 0.01 * asked
     errors = [int(row[f"errors_{kind}_count"]) for kind in _KINDS]

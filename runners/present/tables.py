@@ -10,7 +10,7 @@ import pandas as pd
 
 from runners.present.frames import cell_of, control_pairs, is_client_bound, later_first, ordered, workload_title
 from runners.present.markup import Cell, Fragment, Group, joined, table
-from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity
+from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity, shortened
 from runners.records import PERCENTILES, PLACEBO, percentile_column
 from runners.units import format_size
 
@@ -68,7 +68,7 @@ def _system(row: Mapping[str, Any]) -> Cell:
 
 def _cost(row: Mapping[str, Any]) -> list[Cell]:
     if row["status"] != "ok":
-        return [_system(row), Cell(row["status"], kind="bad"), *[Cell("–")] * (len(_COST_HEADS) - 2)]
+        return [_system(row), without_number(row["status"]), *[Cell("–")] * (len(_COST_HEADS) - 2)]
     bound = "≥ " if row["bottleneck"] == "client" else ""
     return [
         _system(row),
@@ -88,6 +88,11 @@ def _times(row: Mapping[str, Any]) -> list[Cell]:
         return [_system(row), *[Cell("–")] * (len(_TIME_HEADS) - 1)]
     percentiles = (estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES)
     return [_system(row), *percentiles, Cell(amount(row["max_s"], TIMES))]
+
+
+def without_number(status: str) -> Cell:
+    """The cell of one that failed, and why: in short, the conclusions say it whole."""
+    return Cell("–", shortened(status, 60), "bad")
 
 
 def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
