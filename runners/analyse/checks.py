@@ -12,7 +12,7 @@ from runners.analyse.connection_checks import ERRORS_TOLERANCE as _ERRORS_TOLERA
 from runners.analyse.connection_checks import asked_for, connections_open, errors_shown
 from runners.analyse.disturbances import memory_pressure, other_load, steal, throttling
 from runners.analyse.speed import seen_by_probes
-from runners.analyse.usage import ROLES
+from runners.analyse.usage import ROLES, complete_looks
 from runners.records import Bottleneck, Check, LoadResult
 
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
@@ -167,16 +167,16 @@ def pinning(record: dict[str, Any], windows: Windows) -> Check:
     strays = [
         f"{role} thread {stray['thread']} on CPU {stray['cpu']} (allowed {stray['allowed']})"
         for raw, _ in windows
-        for sample in raw["samples"]
+        for sample in complete_looks(raw)
         for role in ROLES
         if role in sample
         for stray in sample[role]["strays"]
     ]
-    looks = sum(len(raw["samples"]) for raw, _ in windows)
+    looks = sum(len(complete_looks(raw)) for raw, _ in windows)
     seen = all(
         sample[role]["threads_count"]
         for raw, _ in windows
-        for sample in raw["samples"]
+        for sample in complete_looks(raw)
         for role in ROLES
         if role in sample
     )

@@ -8,8 +8,9 @@ logarithmic scale, from the speed that it met to the run's mean speed, along the
 What is estimated stays the same, the throughput at the speed that the run had on average; what falls away is that one
 system met more of the slow moments than another.
 
-- A cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell, so both count
-  relative to the best that the probe saw beside the same cell.
+- A cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell: where the probe was clearly slower
+  beside it than beside the others of the same blocks (by medians, beyond five of their errors), that much is taken out first. A smaller
+  effect cannot be told from chance, and taken for one it would shift all windows of the cell, which no interval shows.
 - Slopes are estimated within cells by least squares with Huber's weights (Huber, Robust statistics, 1981), which a few odd
   windows cannot turn. Each cell has its own (a neighbour slows one server's code more than another's, and not at all what
   the server does not limit), drawn towards those of its whole workload as if six windows more had shown these.
@@ -40,6 +41,7 @@ _BEST = 0.95
 _HUBER = 1.345
 _ROUNDS = 20
 _POOLED_WINDOWS = 6
+_CLEAR = 5.0
 
 
 def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
@@ -56,7 +58,7 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    windows : system, workload, throughput_rps, probe_mean_hz, probe_p90_hz, probe_wakes_hz (NaN where no probe ran)
+    windows : block, system, workload, throughput_rps, probe_mean_hz, probe_p90_hz, probe_wakes_hz (NaN where no probe ran)
 
     Returns
     -------
@@ -66,9 +68,10 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
     """
     if windows.empty:
         return windows.assign(speed_ratio=np.nan, presence_ratio=np.nan, adjusted_rps=windows["throughput_rps"])
+    own_speed, own_presence = (_own(windows, name) for name in ("probe_p90_hz", "probe_wakes_hz"))
     found = windows.assign(
-        speed_ratio=windows["probe_mean_hz"] / _best(windows, "probe_p90_hz"),
-        presence_ratio=windows["probe_wakes_hz"] / _best(windows, "probe_wakes_hz"),
+        speed_ratio=_share(windows["probe_mean_hz"] / own_speed, windows["probe_p90_hz"] / own_speed),
+        presence_ratio=_share(windows["probe_wakes_hz"] / own_presence, windows["probe_wakes_hz"] / own_presence),
     )
     found["log_speed"], found["log_presence"] = np.log(found["speed_ratio"]), np.log(found["presence_ratio"])
     found["log_rate"] = np.log(found["throughput_rps"].where(found["throughput_rps"] > 0))
@@ -82,9 +85,18 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
     return found.drop(columns=[*_COVARIATES, "log_rate"])
 
 
-def _best(windows: pd.DataFrame, column: str) -> pd.Series:
-    """The best that the probe saw beside each window's cell, but for a few windows that may be lucky."""
-    return windows.groupby(_CELL)[column].transform(lambda values: values.quantile(_BEST))
+def _own(windows: pd.DataFrame, column: str) -> pd.Series:
+    """By which factor each window's cell itself changes what the probe sees beside it."""
+    logs, cell = np.log(windows[column]), [windows[name] for name in _CELL]
+    beside = logs - logs.groupby(windows["block"]).transform("median")
+    effects, counts = (beside.groupby(cell).transform(how) for how in ("median", "count"))
+    errors = 1.2533 * (beside - effects).std() / np.sqrt(counts)  # of medians, where scatter is normal
+    return np.exp(effects.where(effects.abs() > _CLEAR * errors, 0.0))
+
+
+def _share(values: pd.Series, best: pd.Series) -> pd.Series:
+    """Values as shares of the best that the probe saw, but for a few windows that may be lucky."""
+    return values / best.quantile(_BEST)
 
 
 def _slopes(rows: pd.DataFrame) -> Iterator[tuple[pd.Index[int], Floats]]:

@@ -9,6 +9,11 @@ from runners.machine.topology import parse_cpu_list
 ROLES = ("server", "generator", "backend")
 
 
+def complete_looks(raw: dict[str, Any]) -> list[dict[str, Any]]:
+    """The samples of a window that saw its load generator running: on a busy machine the last may come when it has ended."""
+    return [sample for sample in raw["samples"] if sample["generator"]["threads_count"]]
+
+
 def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: int) -> list[dict[str, Any]]:
     """A row per role for one window; none for a warm-up, which is not sampled.
 
@@ -17,7 +22,7 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
     used to look and to probe is not in ``other_fraction``, nor is what another role used that shares the CPUs. ``used_fraction`` is the
     role's own part of ``busy_fraction``.
     """
-    samples = raw["samples"]
+    samples = complete_looks(raw)
     if len(samples) < 2:
         return []
     first, last = samples[0], samples[-1]

@@ -117,16 +117,15 @@ def snapshot(
 
 
 def _add_thread(sample: dict[str, Any], thread: Path, cpus: Collection[int]) -> None:
-    with contextlib.suppress(OSError, IndexError, ValueError):  # it ended while it was being read
+    with contextlib.suppress(OSError, LookupError, ValueError):  # it ended while it was being read
         fields = (thread / "stat").read_text().rsplit(")", 1)[1].split()
         status = _status(thread / "status")
+        switches = int(status["voluntary_ctxt_switches"]) + int(status["nonvoluntary_ctxt_switches"])
+        processor, allowed = int(fields[_PROCESSOR]), status["Cpus_allowed_list"]
         sample["threads_count"] += 1
         sample["user_s"] += int(fields[_UTIME]) * _TICK_S
         sample["system_s"] += int(fields[_STIME]) * _TICK_S
-        sample["context_switches_count"] += int(status["voluntary_ctxt_switches"]) + int(
-            status["nonvoluntary_ctxt_switches"]
-        )
-        processor, allowed = int(fields[_PROCESSOR]), status["Cpus_allowed_list"]
+        sample["context_switches_count"] += switches
         if processor not in cpus or not set(parse_cpu_list(allowed)) <= set(cpus):
             sample["strays"].append({"thread": status.get("Name", "?"), "cpu": processor, "allowed": allowed})
 

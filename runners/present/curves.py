@@ -92,8 +92,11 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     Analysis, 1977). They are marked and kept.
     """
     windows = relative_windows(trials)
-    workloads = ordered(windows["workload"])
-    systems, look = ordered(windows["system"]), looks(cells)
+    # In the order of all other charts; the ledger keeps its own.
+    workloads, systems = (
+        [value for value in ordered(cells[name]) if value in set(windows[name])] for name in ("workload", "system")
+    )
+    look = looks(cells)
     outliers = windows[windows["outlier"]]
     chart, axes = panels(
         ["the server's CPUs", *(workload_title(cells, workload) for workload in workloads)],
@@ -148,9 +151,11 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: 
     spread = 0.8 - 0.8 / len(systems)
     sns.stripplot(rows, dodge=True, jitter=False, size=4, alpha=0.75, **common)
     sns.pointplot(rows, dodge=spread, errorbar=None, linewidth=1.0, markers="", alpha=0.8, **common)
-    if rows["outlier"].any():
-        ring = {"size": 8, "linewidth": 1.2, "facecolor": "none", "edgecolor": BAD}
-        sns.stripplot(rows.where(rows["outlier"]).dropna(how="all"), dodge=True, jitter=False, **ring, **common)
+    odd = rows[rows["outlier"]]
+    # Where seaborn put them: beside each other within the least distance of two blocks.
+    width = 0.8 * float(np.diff(np.unique(rows["block"])).min(initial=1.0)) / len(systems)
+    places = odd["block"] + (odd["system"].map(systems.index) - (len(systems) - 1) / 2) * width
+    ax.scatter(places, odd["offset"], s=64, linewidths=1.2, facecolors="none", edgecolors=BAD, zorder=3)
     reach = max(3.0, 1.15 * float(rows["offset"].abs().max()))
     ax.set_ylim(-reach, reach)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -67,6 +67,19 @@ def test_of_backend_and_generator_on_busy_cpus_the_one_that_used_more_is_named()
     assert bottleneck(0.99, 0.99, 0.99, generator_ahead=True) == "server"
 
 
+def test_a_look_that_came_when_the_load_generator_had_ended_does_not_count():
+    record = trial(1, "fast+a", "decode-10", [20_000.0])
+    raw = record["windows"][-1]
+    before = {row["role"]: row["cpu_s"] for row in window_usage(record, raw, 20_000)}
+    late = raw["samples"][-1]
+    late["generator"] = {**late["generator"], "threads_count": 0, "cpu_s": float("nan")}
+    assert checked(record)["pinning"].ok
+    assert window_usage(record, raw, 20_000)[1]["cpu_s"] == pytest.approx(before["generator"] / 2)
+    for sample in raw["samples"]:
+        sample["generator"]["threads_count"] = 0
+    assert not checked(record)["pinning"].ok
+
+
 def test_a_role_that_shares_the_cpus_is_no_other_load():
     record = trial(1, "fast+a", "decode-10", [20_000.0], generator_busy=0.8)
     record["cpus"]["backend"] = "1"

@@ -4,9 +4,11 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from runners.measure import sampling
 from runners.measure.sampling import cpu_times, process_cpu_s, role_sample
 
 
@@ -50,3 +52,12 @@ def test_a_role_without_processes_is_empty():
 @pytest.mark.parametrize("missing", [2**22 + 7])
 def test_a_pid_that_never_was_is_no_error(missing):
     assert role_sample([missing], {0})["threads_count"] == 0
+
+
+@pytest.mark.parametrize("left", [["stat"], ["stat", "status"], []])
+def test_a_thread_that_ends_while_it_is_looked_at_is_not_counted(tmp_path, monkeypatch, left):
+    for name in left:
+        (tmp_path / name).write_text(Path("/proc/self/stat").read_text() if name == "stat" else "Name:\tending\n")
+    monkeypatch.setattr(sampling, "_threads", lambda pid: [tmp_path])
+    seen = role_sample([os.getpid()], {0})
+    assert (seen["threads_count"], seen["user_s"], seen["strays"]) == (0, 0.0, [])
