@@ -10,8 +10,17 @@ ROLES = ("server", "generator", "backend")
 
 
 def complete_looks(raw: dict[str, Any]) -> list[dict[str, Any]]:
-    """The samples of a window that saw its load generator running: on a busy machine the last may come when it has ended."""
-    return [sample for sample in raw["samples"] if sample["generator"]["threads_count"]]
+    """The samples of a window that saw its load generator running: on a busy machine the last may come when it has ended.
+
+    Of one that has begun to end some processes are gone, and their CPU time with them.
+    """
+    found: list[dict[str, Any]] = []
+    for sample in raw["samples"]:
+        role = sample["generator"]
+        if not role["threads_count"] or (found and not role["cpu_s"] >= found[-1]["generator"]["cpu_s"]):
+            break
+        found.append(sample)
+    return found
 
 
 def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: int) -> list[dict[str, Any]]:

@@ -75,6 +75,9 @@ def test_a_look_that_came_when_the_load_generator_had_ended_does_not_count():
     late["generator"] = {**late["generator"], "threads_count": 0, "cpu_s": float("nan")}
     assert checked(record)["pinning"].ok
     assert window_usage(record, raw, 20_000)[1]["cpu_s"] == pytest.approx(before["generator"] / 2)
+    # Its helper is still there, and what the tool itself had used is gone.
+    late["generator"] |= {"threads_count": 2, "cpu_s": 0.01}
+    assert window_usage(record, raw, 20_000)[1]["cpu_s"] == pytest.approx(before["generator"] / 2)
     for sample in raw["samples"]:
         sample["generator"]["threads_count"] = 0
     assert not checked(record)["pinning"].ok
