@@ -154,7 +154,8 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: 
     odd = rows[rows["outlier"]]
     # Where seaborn put them: beside each other within the least distance of two blocks.
     width = 0.8 * float(np.diff(np.unique(rows["block"])).min(initial=1.0)) / len(systems)
-    places = odd["block"] + (odd["system"].map(systems.index) - (len(systems) - 1) / 2) * width
+    beside = [systems.index(system) - (len(systems) - 1) / 2 for system in odd["system"]]
+    places = odd["block"].to_numpy(float) + np.array(beside, dtype=float) * width
     ax.scatter(places, odd["offset"], s=64, linewidths=1.2, facecolors="none", edgecolors=BAD, zorder=3)
     reach = max(3.0, 1.15 * float(rows["offset"].abs().max()))
     ax.set_ylim(-reach, reach)

@@ -142,3 +142,31 @@ def test_the_theme_is_one_call():
     with mpl.rc_context():
         use_theme()
         assert mpl.rcParams["figure.facecolor"] == THEME["figure.facecolor"] == "white"
+
+
+def offsets(collections):
+    return {tuple(np.round(place, 6)) for found in collections for place in found.get_offsets()}
+
+
+def test_a_ring_stands_around_the_window_that_it_marks(sample):
+    few = sample.trials[sample.trials["block"].isin([2, 5, 6, 8])]
+    for trials in (sample.trials, few):
+        panels = drawn_panels(curves.stability(trials, sample.cells))[1:]
+        rings = [[each for each in ax.collections if len(each.get_facecolor()) == 0] for ax in panels]
+        points = [[each for each in ax.collections if len(each.get_facecolor())] for ax in panels]
+        assert any(offsets(found) for found in rings)
+        for ring, point in zip(rings, points, strict=True):
+            assert offsets(ring) <= offsets(point)
+
+
+def test_a_run_without_outliers_has_no_rings(sample):
+    steady = sample.trials.assign(adjusted_rps=sample.trials["adjusted_rps"].where(sample.trials["warmup"], 1000.0))
+    steady.loc[steady["warmup"], "adjusted_rps"] = np.nan
+    chart = curves.stability(steady, sample.cells)
+    assert "0 are outliers" in chart.description
+
+
+def test_stability_keeps_the_order_of_the_other_charts(sample):
+    shuffled = sample.trials.sample(frac=1, random_state=1)
+    titles = [ax.get_title(loc="left") for ax in drawn_panels(curves.stability(shuffled, sample.cells))[1:]]
+    assert titles == [ax.get_title(loc="left") for ax in drawn_panels(charts.throughput(sample.cells))]
