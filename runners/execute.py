@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -89,17 +90,20 @@ def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
 
     # Parameters are checked by the notebook itself, which knows more of them than its own cell names.
     logging.getLogger("papermill").setLevel(logging.ERROR)
-    papermill.execute_notebook(
-        str(NOTEBOOKS / f"{notebook}.ipynb"),
-        str(output),
-        parameters=parameters,
-        cwd=str(PROJECT),
-        kernel_name=_KERNEL,
-        progress_bar=False,
-        stderr_file=sys.stderr,
-        # Sockets of the user's own in the place of TCP ports that every user of the machine could connect to.
-        config=Config({"KernelManager": {"transport": "ipc"}}),
-    )
+    # Sockets in a folder of the user's own in the place of TCP ports that every user of the machine could connect to.
+    # Of this run's own, too: left alone, jupyter_client takes the names that it finds free in the working folder, and
+    # two runs that start at the same moment find the same.
+    with tempfile.TemporaryDirectory(prefix="wrkbook-") as folder:
+        papermill.execute_notebook(
+            str(NOTEBOOKS / f"{notebook}.ipynb"),
+            str(output),
+            parameters=parameters,
+            cwd=str(PROJECT),
+            kernel_name=_KERNEL,
+            progress_bar=False,
+            stderr_file=sys.stderr,
+            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}}),
+        )
 
 
 def _stop(thread: threading.Thread) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,16 @@ def test_nothing_in_runners_knows_a_system_by_name():
             if isinstance(node, ast.Compare | ast.match_case):
                 constants = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
                 assert not constants & names, f"{module} branches on {constants & names}"
+
+
+def test_nothing_large_or_compiled_is_kept():
+    """A megabyte for a file, ten for the reference run, and no binary but what a reader looks at."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, check=True).stdout.decode()
+    files = [PROJECT / name for name in names.split("\0") if name and (PROJECT / name).is_file()]
+    assert [file for file in files if "data" not in file.parts and file.stat().st_size > 1e6] == []
+    assert sum(file.stat().st_size for file in files if "reference" in file.parts) <= 10e6
+    for file in files:
+        assert file.suffix in {".png", ".gz", ".parquet"} or b"\0" not in file.read_bytes(), file
 
 
 def test_no_command_goes_through_a_shell():

@@ -7,7 +7,8 @@ cache. Its CPU time for that, compared with the best it ever needs, is the speed
 wakes, compared with the most, shows how much of the time the CPU was there at all. It costs about 1 % of the CPU, the
 same for every system.
 
-This file is also the probe's program, which runs without the rest of the package: ``python speed_probe.py CPU FILE``.
+This file is also the probe's program, which runs without the rest of the package: ``python speed_probe.py CPU FILE PARENT``;
+it ends with its parent, whose process id it is told: by the time that it could look, that may be gone already.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class SpeedProbes:
             os.ftruncate(file, _SIZE)
             self._rings[cpu] = self._stack.enter_context(mmap.mmap(file, _SIZE))
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__, str(cpu), f"/proc/self/fd/{file}"],
+                [sys.executable, "-I", "-S", __file__, str(cpu), f"/proc/self/fd/{file}", str(os.getpid())],
                 pass_fds=[file],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -125,9 +126,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _probe(cpu: int, path: str) -> None:
+def _probe(cpu: int, path: str, parent: int) -> None:
     os.sched_setaffinity(0, {cpu})
-    parent, block, count = os.getppid(), bytes(2048), 0
+    block, count = bytes(2048), 0
     with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), _SIZE) as ring:
         while os.getppid() == parent:
             for _ in range(2):  # what another program left in the caches must not count
@@ -143,4 +144,4 @@ def _probe(cpu: int, path: str) -> None:
 
 
 if __name__ == "__main__":
-    _probe(int(sys.argv[1]), sys.argv[2])
+    _probe(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

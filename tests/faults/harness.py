@@ -123,13 +123,14 @@ class Observed:
 
     def sockets(self) -> set[int]:
         """The listening TCP sockets that its processes hold, by inode."""
-        held = set()
-        for process in self.alive():
-            with suppress(OSError):
-                for entry in Path(f"/proc/{process.pid}/fd").iterdir():
-                    with suppress(OSError):
-                        held.add(str(entry.readlink()))
+        held = {link for process in self.alive() for link in _links(process)}
         return {inode for inode in listening() if f"socket:[{inode}]" in held}
+
+    def addresses(self) -> set[str]:
+        """Where its processes listen on Unix sockets: paths, and ``@`` before a name that is no file's."""
+        inodes = {link for process in self.alive() for link in _links(process)}
+        lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
+        return {fields[7] for fields in lines if len(fields) > 7 and f"socket:[{fields[6]}]" in inodes}
 
     def assert_nothing_is_left(self, sockets: set[int]) -> None:
         """No process alive, and none of `sockets` open, within a few seconds of its end."""
@@ -138,6 +139,16 @@ class Observed:
             time.sleep(0.05)
         assert [described(process) for process in left] == []
         assert not sockets & listening()
+
+
+def _links(process: psutil.Process) -> set[str]:
+    """What its open files are, as the kernel names them."""
+    found = set()
+    with suppress(OSError):
+        for entry in Path(f"/proc/{process.pid}/fd").iterdir():
+            with suppress(OSError):
+                found.add(str(entry.readlink()))
+    return found
 
 
 def described(process: psutil.Process) -> str:

@@ -1,5 +1,7 @@
 """What is typed, written into a manifest, or printed by a program is shown; it is never obeyed."""
 
+from pathlib import Path
+
 import nbformat
 import pytest
 
@@ -72,7 +74,7 @@ def test_a_folder_that_is_no_name_is_no_server(tmp_path, name):
 def test_a_servers_command_reaches_nothing_outside_its_folder(tmp_path, monkeypatch, cache):
     monkeypatch.setenv("XDG_CACHE_HOME", cache["XDG_CACHE_HOME"])
     folder = servers(tmp_path, liar="none") / "liar"
-    tries = f"cat {PROJECT}/README.md; touch /src/x /contract/x /build/x /etc/x; ls -d /root/.cache /home/*; kill -9 -1; exit 9; {{port}}"
+    tries = f"cat {PROJECT}/README.md; touch /src/x /contract/x /build/x /etc/x; ls -d {Path.home()} /home/*; kill -9 -1; exit 9; {{port}}"
     manifest = (folder / "server.toml").read_text()
     (folder / "server.toml").write_text(
         f'{manifest.partition("[start]")[0]}[start]\ncommand = ["/../bin/sh", "-c", "{tries}"]\n'

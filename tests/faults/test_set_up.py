@@ -111,9 +111,11 @@ def test_without_an_index_the_python_environment_is_a_clear_error(tmp_path):
 @pytest.mark.servers
 def test_a_second_run_waits_for_the_first_and_goes_on_when_that_is_killed(tmp_path, cache):
     with Observed(run_command(), tmp_path / "one", cache) as one:
-        one.wait_for(lambda: one.named("/etc/haproxy") or one.named("haproxy.cfg") or one.named("wrk"))
+        one.wait_for(lambda: one.named("speed_probe.py"))
+        first = one.addresses()
         with Observed(run_command(), tmp_path / "two", cache) as two:
             two.wait_for(lambda: "another wrkbook is measuring" in two.output)
+            assert_kernels_are_apart(first, two.addresses())
             send(one.process, signal.SIGKILL)
             one.wait()
             kept = assert_records_are_sound(tmp_path / "one")
@@ -122,3 +124,12 @@ def test_a_second_run_waits_for_the_first_and_goes_on_when_that_is_killed(tmp_pa
         one.assert_nothing_is_left(set())
     assert len(assert_records_are_sound(tmp_path / "two")) == 4
     assert_goes_on(tmp_path / "one", cache, kept)
+
+
+def assert_kernels_are_apart(one, two):
+    """Each notebook's kernel is reached in a folder of its own, which only the user can enter."""
+    folders = [{os.path.dirname(path) for path in found if path.endswith(tuple("12345"))} for found in (one, two)]
+    for [folder] in folders:
+        assert os.path.isabs(folder)
+        assert os.stat(folder).st_mode & 0o077 == 0
+    assert not folders[0] & folders[1]

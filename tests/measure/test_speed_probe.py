@@ -1,6 +1,8 @@
 """The probe that sees how fast a CPU is."""
 
 import os
+import subprocess
+import sys
 import time
 
 import psutil
@@ -53,6 +55,13 @@ def test_leaving_ends_the_probes():
     with SpeedProbes([CPU]):
         [probe] = [child for child in psutil.Process().children() if child.pid not in before]
     assert not probe.is_running()
+
+
+def test_a_probe_whose_parent_was_gone_before_it_could_look_ends(tmp_path):
+    ring = tmp_path / "ring"
+    ring.write_bytes(bytes(1 << 21))
+    command = [sys.executable, "-I", "-S", speed_probe.__file__, str(CPU), str(ring), "1"]
+    assert subprocess.run(command, timeout=60).returncode == 0
 
 
 def test_a_probe_stays_on_its_cpu():
