@@ -24,7 +24,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runners.analyse.estimates import compare
-from runners.analyse.speed import with_speed
+from runners.analyse.speed import FOUND, launches, with_speed
 from runners.analyse.tables import build_tables
 from runners.analyse.verdicts import holm, noise_floor, precision_reached, verdict
 from runners.experiment import Experiment
@@ -91,11 +91,8 @@ def decide(windows: pd.DataFrame, blocks: list[int], precision: float, least: in
 
 def ratios(windows: pd.DataFrame) -> dict[tuple[str, str], Any]:
     """Every pair's comparison, throughputs adjusted within these windows alone."""
-    rows = with_speed(windows.drop(columns=["speed_ratio", "presence_ratio", "adjusted_rps"]))
-    sides = {
-        system: {block: group["adjusted_rps"].tolist() for block, group in cell.groupby("block")}
-        for system, cell in rows.groupby("system")
-    }
+    rows = with_speed(windows.drop(columns=FOUND))
+    sides = {system: launches(cell) for system, cell in rows.groupby("system")}
     found = {}
     for first, second in (*PAIRS, (PLACEBO, PLAIN)):
         common = sorted(sides[first].keys() & sides[second].keys())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-TRIAL_SCHEMA = "wrkbook.trial/3"
+TRIAL_SCHEMA = "wrkbook.trial/4"
 RUN_SCHEMA = "wrkbook.run/1"
 SUMMARY_SCHEMA = "wrkbook.summary/1"
 COMPARISON_SCHEMA = "wrkbook.comparison/1"

@@ -18,7 +18,8 @@ import pandas as pd
 
 from runners.analyse.cells import windows_by_block
 from runners.analyse.differences import Difference, check_comparable, differences, unchanged_servers
-from runners.analyse.estimates import Comparison, Launches, compare, compare_unpaired, geometric_mean_interval
+from runners.analyse.estimates import Comparison, compare, compare_unpaired, geometric_mean_interval
+from runners.analyse.launches import Launches
 from runners.analyse.results import Results, analyse
 from runners.analyse.speed import with_speed
 from runners.analyse.tables import Tables
@@ -216,11 +217,12 @@ def at_one_speed(first: Tables, second: Tables) -> tuple[Tables, Tables]:
     known = [tables.trials[tables.trials["adjusted_rps"].notna()] for tables in (first, second)]
     apart = [rows.assign(system=f"{side}/" + rows["system"]) for side, rows in zip("ab", known, strict=True)]
     together = with_speed(pd.concat(apart, keys=["a", "b"]))
-    adjusted = together["adjusted_rps"]
-    return (
-        replace(first, trials=first.trials.assign(adjusted_rps=adjusted.xs("a"))),
-        replace(second, trials=second.trials.assign(adjusted_rps=adjusted.xs("b"))),
+    names = ["adjusted_rps", "weight_ratio"]
+    a, b = (
+        replace(tables, trials=tables.trials.assign(**{name: together[name].xs(side) for name in names}))
+        for side, tables in (("a", first), ("b", second))
     )
+    return a, b
 
 
 def ratio_of(first: Interval, second: Interval) -> Interval:

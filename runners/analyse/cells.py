@@ -13,7 +13,9 @@ from scipy import stats
 from runners import histograms
 from runners.analyse.checks import bottleneck
 from runners.analyse.estimates import geometric_mean_interval
+from runners.analyse.launches import Launch
 from runners.analyse.percentiles import percentile_intervals
+from runners.analyse.speed import launches
 from runners.analyse.tables import Tables
 from runners.analyse.usage import ROLES
 from runners.records import PERCENTILES, Histogram, Interval, percentile_column
@@ -72,8 +74,8 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=_CURVE_COLUMNS)
 
 
-def windows_by_block(tables: Tables, system: str, workload: str) -> dict[int, list[float]]:
-    """Adjusted throughputs of the sound windows of a cell: block → requests per second of each."""
+def windows_by_block(tables: Tables, system: str, workload: str) -> dict[int, Launch]:
+    """The sound windows of a cell, see :func:`runners.analyse.speed.launches`."""
     trials = tables.trials
     rows = trials[
         (trials["system"] == system)
@@ -81,7 +83,7 @@ def windows_by_block(tables: Tables, system: str, workload: str) -> dict[int, li
         & ~trials["warmup"].astype(bool)
         & ~trials["void"].astype(bool)
     ]
-    return {int(block): group["adjusted_rps"].tolist() for block, group in rows.groupby("block")}
+    return launches(rows)
 
 
 def launch_histograms(tables: Tables, system: str, workload: str) -> list[Histogram]:
@@ -122,7 +124,7 @@ def _cell(tables: Tables, system: str, workload: str, seed: int) -> dict[str, An
     )
 
 
-def _throughput(sound: pd.DataFrame, blocks: dict[int, list[float]], seed: int) -> dict[str, Any]:
+def _throughput(sound: pd.DataFrame, blocks: dict[int, Launch], seed: int) -> dict[str, Any]:
     estimate = geometric_mean_interval(list(blocks.values()), seed=seed)
     errors = [name for name in sound.columns if name.startswith("errors_")]
     return {

@@ -14,27 +14,28 @@ windows vary most they are too wide, as that variation is in the drawn launches 
 each arm is scaled to the width of the t interval: by t(0.975, n−1) / 1.96 and by the standard error over launches
 relative to the bootstrap's own. The tests hold its coverage. Bootstrap-t covers as well, but can be four times as
 wide at 3 launches; expanding the percentile levels instead cannot leave the range of the launches seen.
+
+Windows that are known to be less exact can weigh less (:class:`runners.analyse.launches.Launch`). Then a launch weighs
+what its windows do on average, the standard error is one that holds whatever the weights are worth (White, A
+heteroskedasticity-consistent covariance matrix estimator, Econometrica 48, 1980, in the form HC2 of MacKinnon & White,
+Journal of Econometrics 29, 1985), and n is the number of launches of equal weight that would be as exact, (Σw)² / Σw²
+(Kish, Survey sampling, 1965). With equal weights all of this is as above.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from runners.analyse.launches import Cell, Floats, Launches, Mean, Replicates, finite, logarithms
 from runners.records import Interval
 
 RESAMPLES = 10_000
 TAILS = (0.025, 0.975)
-
-Floats = NDArray[np.float64]
-Launches = Sequence[Sequence[float]] | Sequence[float] | NDArray[np.floating[Any]]
-Replicates = Callable[[NDArray[np.intp], np.random.Generator], Floats]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def geometric_mean_interval(launches: Launches, *, seed: int = 0, resamples: int
 
     Parameters
     ----------
-    launches : launches × windows, positive; NaN and empty launches are left out; one number a launch will do
+    launches : launches × windows, positive; NaN and empty launches are left out; one number a launch will do;
+        windows weigh alike unless a launch says otherwise
     seed : of the resampling
     resamples : of the bootstrap
 
@@ -72,8 +74,8 @@ def geometric_mean_interval(launches: Launches, *, seed: int = 0, resamples: int
     ValueError
         When a value is 0, negative or infinite: a geometric mean cannot hold it, and its trial should be void.
     """
-    cell = _Cell.of(_logarithms(launches)).with_rows(slice(None))
-    return _exponential(_bootstrap(cell.means, cell.resampled, seed, resamples))
+    cell = Cell.of(launches, logarithms).with_rows(slice(None))
+    return _exponential(_bootstrap(cell.mean, cell.resampled, seed, resamples))
 
 
 def ratio_interval(first: Launches, second: Launches, *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
@@ -102,17 +104,17 @@ def compare(
     ValueError
         When the numbers of blocks differ, or a value is infinite, or not positive for a ratio.
     """
-    values = _logarithms if kind == "ratio" else _finite
-    a, b = _Cell.of(values(first)), _Cell.of(values(second))
+    values = logarithms if kind == "ratio" else finite
+    a, b = Cell.of(first, values), Cell.of(second, values)
     if len(a.counts) != len(b.counts):
         raise ValueError(f"blocks cannot be paired: {len(a.counts)} and {len(b.counts)}")
     paired = (a.counts > 0) & (b.counts > 0)
     a, b = a.with_rows(paired), b.with_rows(paired)
-    interval = _bootstrap(
-        a.means - b.means, lambda picks, rng: a.resampled(picks, rng) - b.resampled(picks, rng), seed, resamples
-    )
-    blocks = int(paired.sum())
-    return Comparison(_exponential(interval) if kind == "ratio" else interval, p_value(interval, blocks - 1), blocks)
+    # A difference is as exact as the sum of both variances allows.
+    apart = Mean(a.means - b.means, 1 / (1 / a.launch_weights + 1 / b.launch_weights))
+    interval = _bootstrap(apart, lambda picks, rng: a.resampled(picks, rng) - b.resampled(picks, rng), seed, resamples)
+    known = p_value(interval, apart.freedom)
+    return Comparison(_exponential(interval) if kind == "ratio" else interval, known, int(paired.sum()))
 
 
 def compare_unpaired(first: Launches, second: Launches, *, seed: int = 0, resamples: int = RESAMPLES) -> Comparison:
@@ -123,65 +125,28 @@ def compare_unpaired(first: Launches, second: Launches, *, seed: int = 0, resamp
     Bulletin 2, 1946), which are those of the side that varies more when the other hardly varies.
     `first`, `second`, `seed`, `resamples` and errors: as in :func:`geometric_mean_interval`.
     """
-    sides = [_Cell.of(_logarithms(side)).with_rows(slice(None)) for side in (first, second)]
-    launches = np.array([len(side.counts) for side in sides])
-    means = [float(side.means.mean()) if len(side.counts) else math.nan for side in sides]
-    value = means[0] - means[1]
-    if launches.min() < 2:
-        return Comparison(Interval(math.exp(value), math.nan, math.nan), math.nan, int(launches.min()))
+    sides = [Cell.of(side, logarithms).with_rows(slice(None)) for side in (first, second)]
+    means = [side.mean for side in sides]
+    launches = min(len(side.counts) for side in sides)
+    value = means[0].value - means[1].value
+    if launches < 2:
+        return Comparison(Interval(math.exp(value), math.nan, math.nan), math.nan, launches)
     rng = np.random.default_rng(seed)
-    drawn = [side.resampled(rng.integers(0, n, (resamples, n)), rng) for side, n in zip(sides, launches, strict=True)]
-    squares = np.array([side.means.var(ddof=1) for side in sides]) / launches
+    drawn = [mean.resampled(side.resampled, rng, resamples) for side, mean in zip(sides, means, strict=True)]
+    squares = np.array([mean.standard_error**2 for mean in means])
     # Where no launch differs from another, any number will do: the interval has no width.
-    freedom = float(squares.sum() ** 2 / (squares**2 / (launches - 1)).sum()) if squares.any() else 1.0
-    deviations = drawn[0].mean(axis=1) - drawn[1].mean(axis=1) - value
-    interval = widened(value, deviations, math.sqrt(squares.sum()), freedom)
-    return Comparison(_exponential(interval), p_value(interval, freedom), int(launches.min()))
+    each = np.array([mean.freedom for mean in means])
+    freedom = float(squares.sum() ** 2 / (squares**2 / each).sum()) if squares.any() else 1.0
+    interval = widened(value, drawn[0] - drawn[1] - value, math.sqrt(squares.sum()), freedom)
+    return Comparison(_exponential(interval), p_value(interval, freedom), launches)
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """Values launches × windows, present ones first in each row, and how many are present."""
-
-    values: Floats
-    counts: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, rows: list[Floats]) -> _Cell:
-        counts = np.array([len(row) for row in rows], dtype=np.intp)
-        values = np.zeros((len(rows), max(counts, default=0)))
-        for target, row in zip(values, rows, strict=True):
-            target[: len(row)] = row
-        return cls(values, counts)
-
-    def with_rows(self, chosen: NDArray[np.bool_] | slice) -> _Cell:
-        """The chosen launches that have windows at all."""
-        values, counts = self.values[chosen], self.counts[chosen]
-        return _Cell(values[counts > 0], counts[counts > 0])
-
-    @property
-    def means(self) -> Floats:
-        return np.asarray(self.values.sum(axis=1) / self.counts)
-
-    def resampled(self, picks: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-        """Mean of windows drawn anew within each picked launch, in the shape of ``picks``."""
-        width = self.values.shape[1]
-        counts = self.counts[picks]
-        total = np.zeros(picks.shape)
-        for window in range(width):
-            draw = (rng.random(picks.shape, dtype=np.float32) * counts).astype(np.intp)
-            total += np.where(window < counts, self.values.take(picks * width + draw), 0.0)
-        return np.asarray(total / counts)
-
-
-def _bootstrap(means: Floats, replicates: Replicates, seed: int, resamples: int) -> Interval:
+def _bootstrap(mean: Mean, replicates: Replicates, seed: int, resamples: int) -> Interval:
     """Mean over launches, with its interval from the resampled launch values."""
-    n = len(means)
-    if n < 2:
-        return Interval(float(means[0]) if n else math.nan, math.nan, math.nan)
-    rng = np.random.default_rng(seed)
-    deviations = replicates(rng.integers(0, n, (resamples, n)), rng).mean(axis=1) - means.mean()
-    return widened(float(means.mean()), deviations, float(means.std(ddof=1)) / math.sqrt(n), n - 1)
+    if len(mean.means) < 2:
+        return Interval(mean.value, math.nan, math.nan)
+    deviations = mean.resampled(replicates, np.random.default_rng(seed), resamples) - mean.value
+    return widened(mean.value, deviations, mean.standard_error, mean.freedom)
 
 
 def widened(value: float, deviations: Floats, standard_error: float, freedom: float) -> Interval:
@@ -203,20 +168,6 @@ def p_value(interval: Interval, freedom: float) -> float:
     if arm == 0:
         return 1.0 if interval.value == 0 else 0.0
     return float(2 * stats.t.sf(abs(interval.value) / arm * stats.t.ppf(TAILS[1], freedom), freedom))
-
-
-def _finite(launches: Launches) -> list[Floats]:
-    rows = [np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in launches]
-    if any(np.isinf(row).any() for row in rows):
-        raise ValueError("a measurement is infinite")
-    return [row[~np.isnan(row)] for row in rows]
-
-
-def _logarithms(launches: Launches) -> list[Floats]:
-    rows = _finite(launches)
-    if any((row <= 0).any() for row in rows):
-        raise ValueError("a measurement is not positive: it has no geometric mean, and its trial should be void")
-    return [np.log(row) for row in rows]
 
 
 def _exponential(interval: Interval) -> Interval:

@@ -5,8 +5,8 @@ While a window was measured, a probe saw how fast the server's CPUs were, and ho
 covariates in the sense of the analysis of covariance (Fisher, Statistical methods for research workers, 1932, chapter
 VIII; in experiments on the web known as CUPED: Deng et al., WSDM 2013): a window's throughput is moved, on the
 logarithmic scale, from the speed that it met to the run's mean speed, along the slopes that throughput has on them.
-What is estimated stays the same, the throughput at the speed that the run had on average; what falls away is that one
-system met more of the slow moments than another.
+What is estimated is the throughput at that speed; what falls away is that one system met more of the slow moments than
+another.
 
 - A cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell: where the probe was clearly slower
   beside it than beside the others of the same blocks (by medians, beyond five of their errors), that much is taken out first. A smaller
@@ -14,11 +14,16 @@ system met more of the slow moments than another.
 - Slopes are estimated within cells by least squares with Huber's weights (Huber, Robust statistics, 1981), which a few odd
   windows cannot turn. Each cell has its own (a neighbour slows one server's code more than another's, and not at all what
   the server does not limit), drawn towards those of its whole workload as if six windows more had shown these.
+- The slower the CPU was, the less exactly its speed tells what it cost: undisturbed windows scatter by one or two per cent, those
+  at half the speed by six. So windows weigh by how slow their CPU was, as the inverse of the variance that windows of their workload
+  have at that speed. It is learned from how far they lie from their cell's mean (Glejser, A new test for heteroskedasticity, Journal
+  of the American Statistical Association 64, 1969); how far a window itself lies off does not change its weight. The run's mean
+  speed is the mean over windows with these weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
@@ -26,17 +31,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from runners.analyse.launches import Launch
 from runners.machine.topology import parse_cpu_list
 
 Floats = NDArray[np.float64]
+FOUND = ["speed_ratio", "presence_ratio", "adjusted_rps", "weight_ratio"]
+"""Columns that :func:`with_speed` adds."""
 
 _CELL = ["system", "workload"]
 _COVARIATES = ["log_speed", "log_presence"]
+_FITTED = [*_COVARIATES, "log_rate"]
 # A CPU that is twice as fast cannot give more than twice the throughput; the room above 1 is for caches. Presence counts several
 # times: of a pause that is shorter than the T between two wakes of the probe only what is left when it wakes is seen, of length L on
 # average L² / 2T instead of L. For T = 2 ms and pauses of half a millisecond that is an eighth.
 _STEEPEST = np.array([1.25, 8.0])
 _LEAST_WINDOWS = 12
+_LEAST_WEIGHED_WINDOWS = 40
+# However little windows seem to scatter at full speed: what is left beside the speed is there at any.
+_LEAST_SCATTER = 0.25
 _BEST = 0.95
 _HUBER = 1.345
 _ROUNDS = 20
@@ -63,11 +75,13 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The same rows with ``speed_ratio`` and ``presence_ratio`` (1: undisturbed; NaN without a probe) and ``adjusted_rps``
-        (the throughput itself where nothing is known of the speed, or there are too few windows to learn from).
+        The same rows with ``speed_ratio`` and ``presence_ratio`` (1: undisturbed; NaN without a probe), ``adjusted_rps``
+        (the throughput itself where nothing is known of the speed, or there are too few windows to learn from) and
+        ``weight_ratio`` (1: the most that a window of its workload can weigh, and where nothing is known).
     """
     if windows.empty:
-        return windows.assign(speed_ratio=np.nan, presence_ratio=np.nan, adjusted_rps=windows["throughput_rps"])
+        nothing = dict.fromkeys(["speed_ratio", "presence_ratio"], np.nan)
+        return windows.assign(**nothing, adjusted_rps=windows["throughput_rps"], weight_ratio=1.0)
     own_speed, own_presence = (_own(windows, name) for name in ("probe_p90_hz", "probe_wakes_hz"))
     found = windows.assign(
         speed_ratio=_share(windows["probe_mean_hz"] / own_speed, windows["probe_p90_hz"] / own_speed),
@@ -75,14 +89,42 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
     )
     found["log_speed"], found["log_presence"] = np.log(found["speed_ratio"]), np.log(found["presence_ratio"])
     found["log_rate"] = np.log(found["throughput_rps"].where(found["throughput_rps"] > 0))
-    # Every cell counts alike in the mean, however many windows it has.
-    met = found[_COVARIATES] - found.groupby(_CELL)[_COVARIATES].mean().mean()
-    moved = pd.Series(0.0, index=found.index)
+    found["weight_ratio"] = 1.0
+    slopes: dict[tuple[str, str], Floats] = {}
     for _, rows in found.groupby("workload"):
-        for index, slopes in _slopes(rows):
-            moved[index] = met.loc[index].to_numpy(float) @ slopes
+        # Weights need to know how far windows lie off, and slopes what each window weighs: the second round hardly moves either.
+        weighed = rows
+        for _ in range(2):
+            slopes |= _slopes(weighed)
+            weighed = weighed.assign(weight_ratio=_weights(weighed, slopes))
+        found.loc[rows.index, "weight_ratio"] = weighed["weight_ratio"]
+    met = found[_COVARIATES] - mean_speed(found)
+    moved = pd.Series(0.0, index=found.index)
+    for cell, index in found.groupby(_CELL).groups.items():
+        moved[index] = met.loc[index].to_numpy(float) @ slopes.get(cell, np.zeros(len(_COVARIATES)))
     found["adjusted_rps"] = found["throughput_rps"] * np.exp(-moved.fillna(0.0))
     return found.drop(columns=[*_COVARIATES, "log_rate"])
+
+
+def launches(windows: pd.DataFrame) -> dict[int, Launch]:
+    """Block → the adjusted throughputs of its windows, of one cell, in requests per second, with their weights."""
+    return {
+        int(block): Launch(group["adjusted_rps"].tolist(), group["weight_ratio"].tolist())
+        for block, group in windows.groupby("block")
+    }
+
+
+def mean_speed(windows: pd.DataFrame) -> pd.Series:
+    """Logarithms of the speed and the presence that throughputs are adjusted to; every cell counts alike in them.
+
+    Parameters
+    ----------
+    windows : system, workload, speed_ratio, presence_ratio, weight_ratio
+    """
+    logs = np.log(windows[["speed_ratio", "presence_ratio"]].set_axis(_COVARIATES, axis=1))
+    weights, cell = windows["weight_ratio"].where(logs.notna().all(axis=1)), [windows[name] for name in _CELL]
+    sums = logs.mul(weights, axis=0).groupby(cell).sum(min_count=1)
+    return sums.div(weights.groupby(cell).sum(min_count=1), axis=0).mean()
 
 
 def _own(windows: pd.DataFrame, column: str) -> pd.Series:
@@ -99,25 +141,50 @@ def _share(values: pd.Series, best: pd.Series) -> pd.Series:
     return values / best.quantile(_BEST)
 
 
-def _slopes(rows: pd.DataFrame) -> Iterator[tuple[pd.Index[int], Floats]]:
-    """The rows of each cell of one workload, and how the logarithm of throughput goes with those of speed and presence."""
-    columns = [*_COVARIATES, "log_rate"]
-    known = rows.dropna(subset=columns)
+def _slopes(rows: pd.DataFrame) -> dict[tuple[str, str], Floats]:
+    """How the logarithm of throughput goes with those of speed and presence, for each cell of one workload."""
+    known = rows.dropna(subset=_FITTED)
     if len(known) < _LEAST_WINDOWS:
-        return
-    within = known[columns] - known.groupby(_CELL)[columns].transform("mean")
-    pooled, information = _fitted(within)
+        return {}
+    within, weights = _within_cells(known), known["weight_ratio"]
+    pooled, information = _fitted(within, weights)
     prior = information * _POOLED_WINDOWS / len(known)
-    for _, cell in within.groupby([known[name] for name in _CELL]):
-        own, information = _fitted(cell)
+    found = {}
+    for name, cell in within.groupby([known[column] for column in _CELL]):
+        own, information = _fitted(cell, weights[cell.index])
         # The minimum of both sums of squares: the cell's own, and that of the windows which stand for the workload.
         slopes = np.linalg.lstsq(information + prior, information @ own + prior @ pooled, rcond=None)[0]
-        yield cell.index, np.clip(slopes, 0.0, _STEEPEST)
+        found[name] = np.clip(slopes, 0.0, _STEEPEST)
+    return found
 
 
-def _fitted(within: pd.DataFrame) -> tuple[Floats, Floats]:
+def _weights(rows: pd.DataFrame, slopes: Mapping[tuple[str, str], Floats]) -> pd.Series:
+    """The weight of each window of one workload, by its speed; 1 where there are too few to learn from."""
+    known = rows.dropna(subset=_FITTED)
+    if len(known) < _LEAST_WEIGHED_WINDOWS:
+        return pd.Series(1.0, index=rows.index)
+    within = _within_cells(known)
+    each = np.array([slopes[cell] for cell in known[_CELL].itertuples(index=False, name=None)])
+    off = np.abs(within["log_rate"].to_numpy(float) - (within[_COVARIATES].to_numpy(float) * each).sum(axis=1))
+    slow = np.clip(1 - known["speed_ratio"].to_numpy(float), 0.0, None)
+    base, growth = np.linalg.lstsq(np.column_stack([np.ones(len(slow)), slow]), off, rcond=None)[0]
+    base, growth = max(base, _LEAST_SCATTER * off.mean()), max(growth, 0.0)
+    if base == 0:
+        return pd.Series(1.0, index=rows.index)
+    return (1 + growth / base * (1 - rows["speed_ratio"]).clip(lower=0.0).fillna(0.0)) ** -2
+
+
+def _within_cells(known: pd.DataFrame) -> pd.DataFrame:
+    """Covariates and logarithm of throughput, less their weighted means in the cell."""
+    weighed = known[_FITTED].mul(known["weight_ratio"], axis=0).assign(weight=known["weight_ratio"])
+    sums = weighed.groupby([known[column] for column in _CELL]).transform("sum")
+    return known[_FITTED] - sums[_FITTED].div(sums["weight"], axis=0)
+
+
+def _fitted(within: pd.DataFrame, given: pd.Series) -> tuple[Floats, Floats]:
     """Slopes by iteratively reweighted least squares, and the weighted sums of squares and products of the covariates."""
-    values = within.to_numpy(float)
+    root = np.sqrt(given.to_numpy(float))[:, None]
+    values = within.to_numpy(float) * root
     x, y = values[:, :-1], values[:, -1]
     weights = np.ones(len(y))
     slopes = np.zeros(x.shape[1])

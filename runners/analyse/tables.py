@@ -11,7 +11,7 @@ import pandas as pd
 
 from runners import histograms
 from runners.analyse.checks import trial_checks
-from runners.analyse.speed import seen_by_probes, with_speed
+from runners.analyse.speed import FOUND, seen_by_probes, with_speed
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
@@ -28,7 +28,7 @@ class Tables:
     Attributes
     ----------
     trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, adjusted_rps,
-        speed_ratio and presence_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials),
+        weight_ratio, speed_ratio and presence_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials),
         requests_count, errors, void
     latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
     usage : a row per window of a sound trial and role (server, generator, backend): CPU, memory, threads, context switches
@@ -103,7 +103,7 @@ def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
 def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials, with speed and adjusted throughput where a window counts."""
     sound = ~trials["warmup"].astype(bool) & ~trials["void"].astype(bool)
-    adjusted = with_speed(trials[sound])[["speed_ratio", "presence_ratio", "adjusted_rps"]]
+    adjusted = with_speed(trials[sound])[FOUND]
     return trials.join(adjusted)
 
 

@@ -39,9 +39,20 @@ function setupClient (client) {
   })
 }
 
+// See steps.py.
+function steps (counts) {
+  let before = 0
+  return counts.map(([us, count]) => {
+    const step = us - before
+    before = us
+    return step === 1 ? `${count}` : `${step}:${count}`
+  }).join(' ')
+}
+
 function save () {
   const counts = [...dense.entries(), ...sparse].filter(([, count]) => count > 0).sort(([a], [b]) => a - b)
-  fs.writeFileSync(path.join(FOLDER, `${threadId}.json`), JSON.stringify({ counts, errors, connected: connected.size }))
+  const seen = { histogram_us: steps(counts), errors, connected: connected.size }
+  fs.writeFileSync(path.join(FOLDER, `${threadId}.json`), JSON.stringify(seen))
 }
 
 function main () {

@@ -33,6 +33,7 @@ from typing import Any
 from runners import histograms
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.generators.autocannon_text import AutocannonText, parse_text
+from runners.generators.steps import parse_steps
 from runners.records import Histogram, Load, LoadErrors, LoadResult, Request
 
 _SCRIPT = Path(__file__).with_name("autocannon.js")
@@ -160,7 +161,7 @@ def _seen(line: str) -> _Seen:
     try:
         threads = json.loads(line)
         for thread in threads:
-            counts.update({int(value): int(count) for value, count in thread["counts"]})
+            counts.update(dict(zip(*parse_steps(thread["histogram_us"]), strict=True)))
             errors.update({f"{kind}_count": int(count) for kind, count in thread["errors"].items()})
         connected = sum(int(thread["connected"]) for thread in threads)
         LoadErrors(**errors)

@@ -1,7 +1,7 @@
 """perf-gauge: a fixed number of clients that each send at their share of a rate, with or without keep-alive.
 
 It prints percentiles only. But what it pushes to a Prometheus gateway is its whole histogram, a bucket for each value that
-occurred; ``perf_gauge_push.py`` starts it, stands in for the gateway, and prints the push. So windows can be merged.
+occurred; ``perf_gauge_push.py`` starts it, stands in for the gateway, and prints the push as text. So windows can be merged.
 
 What perf-gauge 0.1.20 measures, from its src/bench_run.rs, rate_limiter.rs, http_bench_session.rs and metrics.rs:
 
@@ -39,6 +39,7 @@ from runners.histograms import merge
 from runners.records import Load, LoadErrors, LoadResult, Request
 
 _SCRIPT = Path(__file__).with_name("perf_gauge_push.py")
+_TAKEN_ALONG = (_SCRIPT.with_name("prometheus.py"), _SCRIPT.with_name("steps.py"))
 _LOGGING = Path(__file__).with_name("log4rs.yaml")
 _BODY = "body"
 _END_TOLERANCE_S = 0.25
@@ -61,7 +62,8 @@ class PerfGauge:
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write the script, the body of the request, and how perf-gauge is to log."""
-        shutil.copyfile(_SCRIPT, folder / _SCRIPT.name)
+        for file in (_SCRIPT, *_TAKEN_ALONG):
+            shutil.copyfile(file, folder / file.name)
         (folder / "config").mkdir(exist_ok=True)
         shutil.copyfile(_LOGGING, folder / "config" / _LOGGING.name)
         (folder / _BODY).write_bytes(request.body)

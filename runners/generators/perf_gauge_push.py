@@ -1,20 +1,27 @@
 """Runs perf-gauge and receives the metrics that it pushes when it is through.
 
 ``perf_gauge_push.py ARGUMENTS…`` is a program of its own, for the sandbox; it needs nothing but Python's standard
-library. It prints what perf-gauge prints, then ``lost N`` and ``pushed`` with the metrics, zlib and base64, a line each.
+library and the two modules beside it that it takes along. It prints what perf-gauge prints, then ``lost N`` and ``pushed``
+with the metrics as JSON, a line each.
 """
 
 from __future__ import annotations
 
-import base64
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import zlib
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+
+try:
+    from runners.generators.prometheus import Family, decode
+    from runners.generators.steps import print_steps
+except ImportError:  # in the sandbox
+    from prometheus import Family, decode  # type: ignore[import-not-found,no-redef]
+    from steps import print_steps  # type: ignore[import-not-found,no-redef]
 
 PROGRAM = "/build/bin/perf-gauge"
 # log4rs.yaml, which perf-gauge looks for below the folder that it runs in, writes a byte here per lost measurement.
@@ -46,6 +53,31 @@ class Receiver(BaseHTTPRequestHandler):
         """Nothing: standard error is perf-gauge's."""
 
 
+def readable(pushed: bytes) -> str:
+    """What of a push is needed, with its histograms as steps.
+
+    Raises
+    ------
+    ValueError
+        When it is damaged.
+    """
+    families = decode(pushed)
+    return json.dumps(
+        {
+            "requests": int(families["request_count"].gauges[()]),
+            "bytes": int(families["bytes_count"].gauges[()]),
+            "succeeded_us": _steps(families["success_latency"]),
+            "failed_us": _steps(families["error_latency"]),
+        }
+    )
+
+
+def _steps(family: Family) -> str:
+    if family.samples_count != sum(family.buckets.values()) or any(value % 1 for value in family.buckets):
+        raise ValueError("a histogram does not add up")
+    return print_steps((int(value), family.buckets[value]) for value in sorted(family.buckets))
+
+
 def main() -> int:
     """Run perf-gauge with our own arguments and return its exit status."""
     # perf-gauge keeps to the duration itself, and inherits that it does not hear the signal.
@@ -57,7 +89,7 @@ def main() -> int:
     status = subprocess.run([PROGRAM, *options, *sys.argv[1:]], check=False).returncode
     print(f"lost {LOST.stat().st_size if LOST.exists() else 0}")
     for pushed in gateway.pushed:
-        print(f"pushed {base64.b64encode(zlib.compress(pushed, 9)).decode()}")
+        print(f"pushed {readable(pushed)}")
     return status
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from dataclasses import dataclass
 
 from runners.generators import GeneratorError
 from runners.generators.perf_gauge_text import PerfGaugeText, parse_text, summary_of
-from runners.generators.prometheus import Family, decode
+from runners.generators.steps import parse_steps
 from runners.records import Histogram, LatencySummary
 
 
@@ -80,23 +78,16 @@ def _report(stdout: str) -> Report:
 
 def _push(stdout: str) -> Push:
     try:
-        families = decode(zlib.decompress(base64.b64decode(_line("pushed", stdout), validate=True)))
+        fields = json.loads(_line("pushed", stdout))
         return Push(
-            requests_count=int(families["request_count"].gauges[()]),
-            body_bytes=int(families["bytes_count"].gauges[()]),
-            succeeded=_histogram(families["success_latency"]),
-            failed=_histogram(families["error_latency"]),
+            requests_count=int(fields["requests"]),
+            body_bytes=int(fields["bytes"]),
+            succeeded=Histogram(*parse_steps(fields["succeeded_us"])),
+            failed=Histogram(*parse_steps(fields["failed_us"])),
             lost_count=int(_line("lost", stdout)),
         )
-    except (ValueError, KeyError, zlib.error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise GeneratorError(f"what perf-gauge pushed is damaged: {error!r}") from error
-
-
-def _histogram(family: Family) -> Histogram:
-    values = tuple(sorted(family.buckets))
-    if family.samples_count != sum(family.buckets.values()) or any(value % 1 for value in values):
-        raise ValueError("a histogram does not add up")
-    return Histogram(tuple(int(value) for value in values), tuple(family.buckets[value] for value in values))
 
 
 def _line(marker: str, stdout: str) -> str:

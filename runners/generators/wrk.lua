@@ -19,8 +19,7 @@ end
 local ffi = require("ffi")
 ffi.cdef("typedef struct { uint64_t count, limit, min, max; uint64_t data[]; } wrk_stats;")
 
--- "72:1 2:3 5": 1 sample at 72, 3 at 74, 5 at 75. Steps from one value to the next, left out where they are 1, take a third of
--- the space that the values themselves do.
+-- See steps.py.
 local function steps(raw, first, last)
    local printed, before = {}, 0
    for value = first, last do

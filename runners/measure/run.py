@@ -15,7 +15,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from runners.analyse.estimates import compare
-from runners.analyse.speed import with_speed
+from runners.analyse.launches import Launch
+from runners.analyse.speed import launches, with_speed
 from runners.analyse.verdicts import blocks_needed, precision_reached
 from runners.ledger import Run
 from runners.measure.block import BlockSettings, measure_block
@@ -92,13 +93,13 @@ class Progress:
                 ratios.append(compare(sides[0], sides[1], resamples=_RESAMPLES).interval)
         return precision_reached(ratios)
 
-    def _throughputs(self) -> dict[Cell, dict[int, list[float]]]:
-        """Cell → block → adjusted throughputs of the windows in requests per second."""
+    def _throughputs(self) -> dict[Cell, dict[int, Launch]]:
+        """Cell → block → its windows, as they count."""
         if not self.windows:
             return {}
         cells = {(cell.system.name, cell.workload.label): cell for cell in self.settings.design.cells}
         return {
-            cells[names]: {int(block): group["adjusted_rps"].tolist() for block, group in rows.groupby("block")}
+            cells[names]: launches(rows)
             for names, rows in with_speed(pd.DataFrame(self.windows)).groupby(["system", "workload"])
         }
 

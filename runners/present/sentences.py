@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import pandas as pd
 
+from runners.analyse.speed import mean_speed
 from runners.present.frames import (
     Results,
     band_words,
@@ -203,7 +205,14 @@ def speed(results: Results) -> str:
     counted = results.trials[results.trials["adjusted_rps"].notna()]
     if (counted["adjusted_rps"] == counted["throughput_rps"]).all():
         return text + "server saw; throughputs are as measured, as there are too few windows to learn from."
-    return text + "server saw; throughputs are adjusted, window by window, to that mean."
+    speed_ratio = math.exp(mean_speed(counted)["log_speed"])
+    text += f"server saw; throughputs are adjusted, window by window, to {amount(speed_ratio, PERCENT)}"
+    least = counted["weight_ratio"].min()
+    return (
+        f"{text}, and the slower its CPU was the less a window weighs (down to {least:.2f})."
+        if least < 1
+        else f"{text}."
+    )
 
 
 def checked(results: Results) -> str:

@@ -15,6 +15,7 @@ from runners.analyse.estimates import (
     geometric_mean_interval,
     ratio_interval,
 )
+from runners.analyse.launches import Launch
 from runners.analyse.percentiles import percentile_intervals
 from runners.records import Histogram, Interval
 
@@ -185,6 +186,35 @@ def test_the_p_value_is_below_five_percent_exactly_where_the_interval_leaves_out
     interval = found.interval
     if min(abs(math.log(end)) for end in (interval.low, interval.high)) > 1e-9:
         assert (found.p_value < 0.05) == (not covers(interval, 1.0))
+
+
+@given(cells)
+def test_equal_weights_are_no_weights(blocks):
+    weighed = [Launch(row, [0.3] * len(row)) for row in blocks]
+    alike = geometric_mean_interval(blocks, resamples=200)
+    assert ends(geometric_mean_interval(weighed, resamples=200)) == pytest.approx(ends(alike), rel=1e-9)
+
+
+def test_what_weighs_less_counts_less_and_widens_less():
+    rows = [[100.0], [101.0], [99.0], [100.5], [150.0]]
+    plain = geometric_mean_interval(rows)
+    weighed = geometric_mean_interval([*(Launch(row, [1.0]) for row in rows[:4]), Launch(rows[4], [0.02])])
+    assert 100 < weighed.value < 101 < plain.value
+    assert weighed.half_width_ratio < plain.half_width_ratio / 2
+
+
+def test_within_a_launch_the_windows_weigh_too():
+    found = geometric_mean_interval([Launch([100.0, 200.0], [1.0, 0.0001]), Launch([100.0], [1.0])])
+    assert found.value == pytest.approx(100, rel=1e-3)
+
+
+def test_the_interval_of_a_weighted_mean_covers_the_truth():
+    rng, covered = np.random.default_rng(4), 0
+    for _ in range(400):
+        scatter = rng.choice([0.01, 0.06], 10, p=[0.6, 0.4])
+        rows = [Launch(np.exp(rng.normal(0, sd, 2)).tolist(), [sd**-2] * 2) for sd in scatter]
+        covered += covers(geometric_mean_interval(rows, resamples=300), 1.0)
+    assert covered / 400 > 0.92
 
 
 def test_blocks_that_lack_one_side_are_left_out():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runners.analyse import speed
 from runners.analyse.estimates import compare
 from runners.analyse.speed import with_speed
 
@@ -14,8 +15,23 @@ UNDISTURBED_HZ = 50_000.0
 WAKES_HZ = 480.0
 
 
-def simulated(seed, *, blocks=10, windows=2, slope=1.0, noise=0.01, launch=0.005, rates=None, own_hz=None, lucky=0.0):
-    """Windows on a CPU that chance slows down by up to a half, and in a few (`lucky`: which share) makes faster by a fifth."""
+def simulated(
+    seed,
+    *,
+    blocks=10,
+    windows=2,
+    slope=1.0,
+    noise=0.01,
+    launch=0.005,
+    rates=None,
+    own_hz=None,
+    lucky=0.0,
+    slow_noise=0.0,
+):
+    """Windows on a CPU that chance slows down by up to a half, and in a few (`lucky`: which share) makes faster by a fifth.
+
+    `slow_noise` is what the noise grows by from full speed to none.
+    """
     draw = np.random.default_rng(seed)
     rows = []
     for block in range(blocks):
@@ -29,13 +45,19 @@ def simulated(seed, *, blocks=10, windows=2, slope=1.0, noise=0.01, launch=0.005
                 seen = {"probe_mean_hz": hz * speed, "probe_p90_hz": hz * (1 - 0.25 * disturbed)}
                 away = draw.choice([0.0, 0.1], p=[0.7, 0.3])
                 seen["probe_wakes_hz"] = WAKES_HZ * (1 - away / 2)
-                value = rate * (1 - away) ** slope * (boost * speed) ** slope * np.exp(luck + draw.normal(0, noise))
+                value = (
+                    rate
+                    * (1 - away) ** slope
+                    * (boost * speed) ** slope
+                    * np.exp(luck + draw.normal(0, noise + slow_noise * (1 - speed)))
+                )
                 rows.append({"block": block, "system": system, "workload": "w", "throughput_rps": value, **seen})
     return pd.DataFrame(rows)
 
 
 def launches(windows, system, column="adjusted_rps"):
-    return [group[column].tolist() for _, group in windows[windows["system"] == system].groupby("block")]
+    rows = windows[windows["system"] == system]
+    return list(speed.launches(rows.assign(adjusted_rps=rows[column])).values())
 
 
 @settings(max_examples=25, deadline=None)
@@ -52,9 +74,42 @@ def test_ratios_come_nearer_to_the_truth_and_the_intervals_narrower(seed, slope)
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
-def test_what_is_estimated_stays_the_mean_over_the_run(seed):
-    windows = with_speed(simulated(seed))
-    assert np.log(windows["adjusted_rps"]).mean() == pytest.approx(np.log(windows["throughput_rps"]).mean(), abs=0.01)
+def test_what_is_estimated_is_the_throughput_at_the_mean_speed_of_the_run_by_weight(seed):
+    windows = with_speed(simulated(seed, blocks=20))
+    weights = windows["weight_ratio"] / windows.groupby("system")["weight_ratio"].transform("sum")
+    logs = np.log(windows[["adjusted_rps", "throughput_rps"]])
+    # Every system alike, and of each the windows by weight.
+    assert weights @ logs["adjusted_rps"] == pytest.approx(weights @ logs["throughput_rps"], abs=0.03)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_windows_weigh_less_the_more_windows_at_their_speed_scatter(seed):
+    quiet = with_speed(simulated(seed, blocks=20, slow_noise=0.0))
+    noisy = with_speed(simulated(seed, blocks=20, slow_noise=0.2))
+    slow = noisy["speed_ratio"] < 0.7
+    assert noisy["weight_ratio"].between(0, 1, inclusive="right").all()
+    assert noisy["weight_ratio"][slow].mean() < 0.6 * noisy["weight_ratio"][~slow].mean()
+    assert noisy["weight_ratio"].corr(noisy["speed_ratio"], method="spearman") > 0.9
+    assert quiet["weight_ratio"].min() > noisy["weight_ratio"].min()
+
+
+def test_weights_make_intervals_narrower_where_slow_windows_scatter_and_promise_no_more_than_they_hold():
+    wrong, widths = 0, {"weighed": [], "alike": []}
+    for seed in range(300):
+        windows = with_speed(simulated(seed, blocks=12, slow_noise=0.2))
+        found = compare(launches(windows, "a"), launches(windows, "a again"), resamples=300)
+        wrong += found.p_value < 0.05
+        widths["weighed"].append(found.interval.half_width_ratio)
+        alike = windows.assign(weight_ratio=1.0)
+        found = compare(launches(alike, "a"), launches(alike, "a again"), resamples=300)
+        widths["alike"].append(found.interval.half_width_ratio)
+    assert wrong <= 27
+    assert np.mean(widths["weighed"]) < 0.9 * np.mean(widths["alike"])
+
+
+def test_a_few_windows_all_weigh_alike():
+    assert with_speed(simulated(3, blocks=5, slow_noise=0.2))["weight_ratio"].eq(1.0).all()
 
 
 def test_a_cell_that_clearly_slows_its_own_clock_is_not_forgiven_for_it():

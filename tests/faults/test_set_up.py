@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -128,8 +129,8 @@ def test_a_second_run_waits_for_the_first_and_goes_on_when_that_is_killed(tmp_pa
 
 def assert_kernels_are_apart(one, two):
     """Each notebook's kernel is reached in a folder of its own, which only the user can enter."""
-    folders = [{os.path.dirname(path) for path in found if path.endswith(tuple("12345"))} for found in (one, two)]
+    folders = [{Path(path).parent for path in found if path.endswith(tuple("12345"))} for found in (one, two)]
     for [folder] in folders:
-        assert os.path.isabs(folder)
-        assert os.stat(folder).st_mode & 0o077 == 0
+        assert folder.is_absolute()
+        assert folder.stat().st_mode & 0o077 == 0
     assert not folders[0] & folders[1]

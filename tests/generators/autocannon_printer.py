@@ -5,15 +5,16 @@ import math
 from datetime import UTC, datetime, timedelta
 
 from runners import histograms
+from runners.generators.steps import print_steps
 
 
 def output(seen, errors, non_2xx, read_bytes, milliseconds, load) -> str:
     """What autocannon.js prints after a window."""
     fields = result(seen, errors, non_2xx, read_bytes, milliseconds)
     # Each worker thread has a share of everything; here the first has it all.
-    nothing = {"counts": [], "errors": dict.fromkeys(errors, 0), "connected": 0}
-    pairs = [list(pair) for pair in zip(seen.values_us, seen.counts, strict=True)]
-    first = {"counts": pairs, "errors": errors, "connected": load.connections}
+    nothing = {"histogram_us": "", "errors": dict.fromkeys(errors, 0), "connected": 0}
+    steps = print_steps(zip(seen.values_us, seen.counts, strict=True))
+    first = {"histogram_us": steps, "errors": errors, "connected": load.connections}
     threads = [first, *[nothing] * (load.threads - 1)]
     return text(fields, load) + f"autocannon {json.dumps(fields)}\nwrkbook {json.dumps(threads)}\n"
 

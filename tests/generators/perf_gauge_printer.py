@@ -1,10 +1,9 @@
 """perf-gauge's printing, logging and pushing, modelled for the tests: from what was measured to the whole output."""
 
-import base64
 import json
 import struct
-import zlib
 
+from runners.generators.perf_gauge_push import readable
 from runners.generators.perf_gauge_text import LATENCIES
 
 
@@ -29,7 +28,7 @@ def output(succeeded, failed, answers, body_bytes, duration_ns, lost) -> str:
             f"report {json.dumps({'combined': report, 'by_operation': {}})}",
             "Done gauging performance. Exiting.",
             f"lost {lost}",
-            f"pushed {base64.b64encode(zlib.compress(push)).decode()}",
+            f"pushed {readable(push)}",
             "",
         ]
     )

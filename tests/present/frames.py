@@ -228,6 +228,7 @@ def make_trials(cells, draw):
     counts = ~trials["warmup"]
     trials["speed_ratio"] = np.where(counts, np.clip(draw.normal(0.9, 0.05, len(trials)), 0.5, 1), np.nan)
     trials["presence_ratio"] = np.where(counts, 0.99, np.nan)
+    trials["weight_ratio"] = np.where(counts, 0.5, np.nan)
     trials["adjusted_rps"] = (trials["throughput_rps"] * 1.001).where(counts)
     return trials
 

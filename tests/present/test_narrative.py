@@ -154,6 +154,9 @@ def test_what_the_probe_saw_is_said_and_where_none_ran_that_is_said():
     mean = run.trials["speed_ratio"].mean() * 100
     assert f"ran at {mean:.1f} % of their undisturbed speed" in sentences.speed(run)
     assert "adjusted, window by window" in sentences.speed(run)
+    assert "the less a window weighs (down to 0.50)" in sentences.speed(run)
+    run.trials["weight_ratio"] = run.trials["weight_ratio"].where(run.trials["warmup"], 1.0)
+    assert "weighs" not in sentences.speed(run)
     run.trials["adjusted_rps"] = run.trials["throughput_rps"].where(~run.trials["warmup"])
     assert "as measured, as there are too few windows" in sentences.speed(run)
     run.trials["speed_ratio"] = np.nan
