@@ -39,7 +39,7 @@ def write_processed(
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("trials", "latency", "usage"):
         partial = folder / f".{name}.partial"
-        getattr(results.tables, name).to_parquet(partial, index=False)
+        getattr(results.tables, name).to_parquet(partial, index=False, compression="zstd")
         partial.rename(folder / f"{name}.parquet")
     _write_summary(folder, summary(results, conclusions, headline) | dict(own or {}))
     return folder

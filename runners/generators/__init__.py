@@ -57,3 +57,7 @@ class Generator(Protocol):
             When the output is incomplete, belongs to another load, or contradicts itself.
         """
         ...
+
+    def condensed(self, stdout: str, load: Load) -> str:
+        """What is recorded of output that :meth:`parse` accepts: the same to parse, without digits that say nothing."""
+        ...

@@ -16,23 +16,18 @@ What wrk 4.1.0 counts, from its src/wrk.c:
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from runners import histograms
 from runners.generators import LOAD_FOLDER, GeneratorError
-from runners.generators.steps import parse_steps
+from runners.generators.wrk_exact import Exact, Statistics, condense, parse_exact
 from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
-from runners.records import Histogram, Load, LoadErrors, LoadResult, Request
+from runners.records import Histogram, Load, LoadResult, Request
 
 _SCRIPT = Path(__file__).with_name("wrk.lua")
 _BODY = "body"
-_MARKER = "wrkbook "
 _END_TOLERANCE_S = 0.25
 
 
@@ -80,7 +75,7 @@ class Wrk:
         ``service_time`` is recovered from the printed histogram (``corrected``), as
         :func:`runners.histograms.recover` explains.
         """
-        text, exact = parse_text(stdout), _parse_exact(stdout)
+        text, exact = parse_text(stdout), parse_exact(stdout)
         if (text.threads_count, text.connections_count) != (load.threads, load.connections):
             raise GeneratorError(
                 f"wrk was asked for {load.threads} threads and {load.connections} connections, but "
@@ -90,10 +85,9 @@ class Wrk:
             raise GeneratorError("wrk ended before its connections were open")
         if wrong := _contradictions(text, exact):
             raise GeneratorError(f"what wrk printed and what its script saw differ: {'; '.join(wrong)}")
-        corrected = exact.latency.histogram
-        expected_us = _expected_interval_us(exact, load)
+        latency, expected_us = exact.latency, _expected_interval_us(exact, load)
         try:
-            service_time = corrected if expected_us is None else histograms.recover(corrected, expected_us)
+            service_time = latency.in_us(latency.recovered(expected_us))
         except ValueError as error:
             raise GeneratorError(f"wrk's latencies: {error}") from error
         return LoadResult(
@@ -103,67 +97,16 @@ class Wrk:
             connections_count=max(0, _planned_count(load) - exact.errors.connect_count),
             errors=exact.errors,
             service_time=service_time,
-            corrected=corrected,
+            corrected=latency.in_us(latency.histogram),
             warnings=tuple(_warnings(exact, load, service_time)),
         )
 
-
-@dataclass(frozen=True)
-class _Statistics:
-    """What done() saw of one of wrk's two statistics."""
-
-    mean: float
-    stdev: float
-    max: int
-    histogram: Histogram
+    def condensed(self, stdout: str, load: Load) -> str:
+        """See :func:`runners.generators.wrk_exact.condense`."""
+        return condense(stdout, _expected_interval_us(parse_exact(stdout), load))
 
 
-@dataclass(frozen=True)
-class _Exact:
-    """The line that wrk.lua prints."""
-
-    duration_us: int
-    requests_count: int
-    read_bytes: int
-    errors: LoadErrors
-    latency: _Statistics
-    thread_rate: _Statistics
-
-
-def _parse_exact(stdout: str) -> _Exact:
-    lines = [line.removeprefix(_MARKER) for line in stdout.splitlines() if line.startswith(_MARKER)]
-    if len(lines) != 1:
-        raise GeneratorError(f"expected one line of {_SCRIPT.name} in wrk's output, found {len(lines)}")
-    try:
-        fields = json.loads(lines[0])
-        exact = _Exact(
-            duration_us=int(fields["duration_us"]),
-            requests_count=int(fields["requests"]),
-            read_bytes=int(fields["bytes"]),
-            errors=LoadErrors(**{f"{kind}_count": int(count) for kind, count in fields["errors"].items()}),
-            latency=_statistics(fields["latency_us"]),
-            thread_rate=_statistics(fields["thread_rps"]),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise GeneratorError(f"the line of {_SCRIPT.name} in wrk's output is damaged: {error!r}") from error
-    if exact.duration_us < 1:
-        raise GeneratorError("wrk reports a window without duration")
-    return exact
-
-
-def _statistics(fields: dict[str, Any]) -> _Statistics:
-    values, counts = parse_steps(fields["histogram"])
-    if sum(counts) != fields["total"]:
-        raise ValueError("a histogram does not add up")
-    if values and (values[0], values[-1]) != (fields["min"], fields["max"]):
-        raise ValueError("a histogram does not span its range")
-    # wrk calculates its own mean: it shows that the script found the histogram, and all of it.
-    if values and not math.isclose(histograms.mean(values, counts), fields["mean"], rel_tol=1e-9):
-        raise ValueError("a histogram does not have its mean")
-    return _Statistics(float(fields["mean"]), float(fields["stdev"]), int(fields["max"]), Histogram(values, counts))
-
-
-def _contradictions(text: WrkText, exact: _Exact) -> list[str]:
+def _contradictions(text: WrkText, exact: Exact) -> list[str]:
     """Where the printed text and the exact line differ by more than the rounding of the text."""
     duration_s = exact.duration_us / 1e6
     percentiles = text.percentiles_s.items()
@@ -181,14 +124,17 @@ def _contradictions(text: WrkText, exact: _Exact) -> list[str]:
         ("bytes", text.read_bytes, exact.read_bytes),
         ("requests per second", text.throughput_rps, exact.requests_count / duration_s),
         ("bytes per second", text.transfer_bytes_per_s, exact.read_bytes / duration_s),
-        *((f"{q:g} % of latency", at, _percentile_us(exact.latency.histogram, q) * 1e-6) for q, at in percentiles),
+        *(
+            (f"{q:g} % of latency", at.within(exact.latency.tolerance_us * 1e-6), exact.latency.percentile_us(q) * 1e-6)
+            for q, at in percentiles
+        ),
         *_spread("latency", text.latency_s, exact.latency, 1e-6),
         *_spread("thread rate", text.thread_rps, exact.thread_rate, 1.0),
     ]
     return wrong + [f"{what}: {at.value:g} and {seen:g}" for what, at, seen in rounded if not at.admits(seen)]
 
 
-def _spread(what: str, printed: Spread, seen: _Statistics, unit: float) -> list[tuple[str, Rounded, float]]:
+def _spread(what: str, printed: Spread, seen: Statistics, unit: float) -> list[tuple[str, Rounded, float]]:
     return [
         (f"mean {what}", printed.mean, seen.mean * unit),
         (f"standard deviation of {what}", printed.stddev, seen.stdev * unit),
@@ -196,14 +142,7 @@ def _spread(what: str, printed: Spread, seen: _Statistics, unit: float) -> list[
     ]
 
 
-def _percentile_us(latency: Histogram, q: float) -> float:
-    # wrk takes the sample of rank round(q % of the total + 0.5): the next after nearest rank where q % is whole.
-    total = latency.total_count
-    rank = int(q * total) // 100 + 1
-    return float(histograms.percentiles(latency.values_us, latency.counts, 100 * rank / total)) if total else 0.0
-
-
-def _expected_interval_us(exact: _Exact, load: Load) -> int | None:
+def _expected_interval_us(exact: Exact, load: Load) -> int | None:
     """The interval of wrk's correction, from the connections asked for; None where wrk corrects nothing."""
     rounds = exact.requests_count // load.connections
     return exact.duration_us // rounds if rounds else None
@@ -213,7 +152,7 @@ def _planned_count(load: Load) -> int:
     return load.connections // load.threads * load.threads
 
 
-def _warnings(exact: _Exact, load: Load, service_time: Histogram) -> list[str]:
+def _warnings(exact: Exact, load: Load, service_time: Histogram) -> list[str]:
     warnings = []
     errors, planned = exact.errors, _planned_count(load)
     duration_s = exact.duration_us / 1e6 - load.opening_s

@@ -23,6 +23,10 @@ class Rounded:
         # A little more than half a step: wrk rounds long doubles, and a tie may fall to either side.
         return abs(self.value - exact) <= self.half_step * 1.001
 
+    def within(self, tolerance: float) -> Rounded:
+        """The same, held against numbers that are known to within a tolerance."""
+        return Rounded(self.value, self.half_step + tolerance)
+
 
 @dataclass(frozen=True)
 class Spread:

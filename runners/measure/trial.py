@@ -109,6 +109,7 @@ class Trial:
             return
         try:
             generator.parse(window["stdout"], Load(**window["load"]))
+            window["stdout"] = generator.condensed(window["stdout"], Load(**window["load"]))
         except GeneratorError as error:
             self.fail("generator", str(error))
 

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from runners import histograms
 from runners.generators import GeneratorError
 from runners.generators.wrk import Wrk
+from runners.generators.wrk_exact import PARTS
 from runners.histograms import correct
 from runners.records import Histogram, Load, LoadErrors, Request
 from tests.generators import wrk_printer
@@ -302,6 +304,57 @@ def test_parsing_gives_back_what_was_measured(raw, rates, duration_us, connectio
     assert (result.requests_count, result.read_bytes, result.errors) == (requests, read_bytes, errors)
     assert result.duration_s == duration_us / 1e6
     assert result.connections_count == max(0, connections - errors.connect_count)
+
+
+@settings(deadline=None)
+@given(
+    raw=st.dictionaries(st.integers(1, 900_000), st.integers(1, 50), min_size=1, max_size=60),
+    duration_us=st.integers(400_000, 4_000_000),
+    connections=st.integers(1, 400),
+)
+def test_condensed_output_says_the_same_but_for_digits_far_below_the_mean(raw, duration_us, connections):
+    raw = Histogram(tuple(sorted(raw)), tuple(raw[value] for value in sorted(raw)))
+    rounds = raw.total_count // connections
+    expected_us = duration_us // rounds if rounds else None
+    corrected = correct(raw, expected_us) if rounds else raw
+    assume(corrected.values_us[:1] == raw.values_us[:1])
+    fields = {
+        "duration_us": duration_us,
+        "requests": raw.total_count,
+        "bytes": 0,
+        "errors": dict.fromkeys(("connect", "read", "write", "status", "timeout"), 0),
+        "latency_us": wrk_printer.statistics(corrected),
+        "thread_rps": wrk_printer.statistics(Histogram((5,), (1,))),
+    }
+    load = Load(connections, 1, duration_us / 1e6)
+    output = wrk_printer.output(fields, load)
+    condensed = Wrk().condensed(output, load)
+    assert len(condensed) <= len(output) + 30
+    assert Wrk().condensed(condensed, load) == condensed
+    if not rounds or expected_us < 2 * PARTS:
+        assert condensed == output
+    far = (expected_us or 0) / PARTS / 2 + 0.5
+    whole, small = Wrk().parse(output, load), Wrk().parse(condensed, load)
+    for before, after in ((whole.service_time, small.service_time), (whole.corrected, small.corrected)):
+        assert np.abs(spread_out(before) - spread_out(after)).max() <= far
+    assert whole.throughput_rps == small.throughput_rps
+
+
+def spread_out(histogram):
+    return np.repeat(histogram.values_us, histogram.counts)
+
+
+@every_recording
+def test_a_condensed_recording_is_still_held_against_its_text(name):
+    condensed = Wrk().condensed(recorded(name), LOADS[name])
+    assert Wrk().parse(condensed, LOADS[name]).requests_count == parsed(name).requests_count
+    if condensed != recorded(name):
+        with pytest.raises(GeneratorError):
+            Wrk().parse(re.sub(r'"interval_us":\d', '"interval_us":9', condensed), LOADS[name])
+
+
+def test_a_recording_of_long_latencies_is_condensed():
+    assert any(Wrk().condensed(recorded(name), LOADS[name]) != recorded(name) for name in LOADS)
 
 
 def test_connections_that_are_never_answered_are_seen_by_little_s_law_alone():

@@ -1,0 +1,166 @@
+"""The line that ``wrk.lua`` prints: exact numbers, and the whole histogram of latencies.
+
+Where latencies are long, their histogram has a bin for nearly every answer: of 20,000 connections a megabyte for each second.
+So before it is recorded it is condensed (:func:`condense`) to parts of wrk's expected interval. That is about the mean latency, so
+a 4096th of it is far below what anybody reads off a latency; and wrk's correction, which moves samples by whole intervals,
+can be undone as before, as it moves them by whole numbers of parts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from runners import histograms
+from runners.generators import GeneratorError
+from runners.generators.steps import parse_steps, print_steps
+from runners.records import Histogram, LoadErrors
+
+_MARKER = "wrkbook "
+PARTS = 4096
+"""Of the expected interval, where these are at least two microseconds long."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What done() saw of one of wrk's two statistics.
+
+    Attributes
+    ----------
+    histogram : by µs, or where it is condensed by part: a value v is in part ⌈v / part_us⌉
+    interval_us : where it is condensed, the expected interval that it was divided by
+    """
+
+    mean: float
+    stdev: float
+    max: int
+    histogram: Histogram
+    interval_us: int | None = None
+
+    @property
+    def tolerance_us(self) -> float:
+        """How far a sample can be from the value that stands for it."""
+        return 0.0 if self.interval_us is None else self.interval_us / PARTS / 2
+
+    def in_us(self, histogram: Histogram) -> Histogram:
+        """A histogram like this one, by µs: the middle stands for a part."""
+        if self.interval_us is None:
+            return histogram
+        middles = tuple(round((value - 0.5) * self.interval_us / PARTS) for value in histogram.values_us)
+        return Histogram(middles, histogram.counts)
+
+    def recovered(self, expected_us: int | None) -> Histogram:
+        """The histogram without wrk's correction, whose expected interval is given; None where wrk corrected nothing.
+
+        Raises
+        ------
+        ValueError
+            When wrk cannot have corrected it with that interval.
+        """
+        if expected_us is None:
+            return self.histogram
+        if self.interval_us is None:
+            return histograms.recover(self.histogram, expected_us)
+        if self.interval_us != expected_us:
+            raise ValueError(f"condensed by an interval of {self.interval_us} µs, but expected are {expected_us} µs")
+        return histograms.recover(self.histogram, PARTS)
+
+    def percentile_us(self, q: float) -> float:
+        """As wrk takes it: the sample of rank round(q % of the total + 0.5), the next after nearest rank where q % is whole."""
+        total = self.histogram.total_count
+        if not total:
+            return 0.0
+        rank, by_us = int(q * total) // 100 + 1, self.in_us(self.histogram)
+        return float(histograms.percentiles(by_us.values_us, by_us.counts, 100 * rank / total))
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The whole line."""
+
+    duration_us: int
+    requests_count: int
+    read_bytes: int
+    errors: LoadErrors
+    latency: Statistics
+    thread_rate: Statistics
+
+
+def parse_exact(stdout: str) -> Exact:
+    """The line in wrk's output.
+
+    Raises
+    ------
+    GeneratorError
+        When it is missing, or damaged.
+    """
+    try:
+        fields = json.loads(_line(stdout))
+        exact = Exact(
+            duration_us=int(fields["duration_us"]),
+            requests_count=int(fields["requests"]),
+            read_bytes=int(fields["bytes"]),
+            errors=LoadErrors(**{f"{kind}_count": int(count) for kind, count in fields["errors"].items()}),
+            latency=_statistics(fields["latency_us"]),
+            thread_rate=_statistics(fields["thread_rps"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, GeneratorError):
+            raise
+        raise GeneratorError(f"the line of wrk.lua in wrk's output is damaged: {error!r}") from error
+    if exact.duration_us < 1:
+        raise GeneratorError("wrk reports a window without duration")
+    return exact
+
+
+def condense(stdout: str, expected_us: int | None) -> str:
+    """Wrk's output with its histogram of latencies by parts of the expected interval, where these are worth it."""
+    line = _line(stdout)
+    fields = json.loads(line)
+    if expected_us is None or expected_us < 2 * PARTS or "interval_us" in fields["latency_us"]:
+        return stdout
+    parts: Counter[int] = Counter()
+    for value, count in zip(*parse_steps(fields["latency_us"]["histogram"]), strict=True):
+        parts[_part(value, expected_us)] += count
+    fields["latency_us"] |= {"histogram": print_steps(parts.items()), "interval_us": expected_us}
+    return stdout.replace(line, json.dumps(fields, separators=(",", ":")))
+
+
+def _part(value: int, interval_us: int) -> int:
+    # Rounded up: the expected interval itself, which wrk does not correct, is in one part with what lies below it.
+    return -(-value * PARTS // interval_us)
+
+
+def _line(stdout: str) -> str:
+    lines = [line.removeprefix(_MARKER) for line in stdout.splitlines() if line.startswith(_MARKER)]
+    if len(lines) != 1:
+        raise GeneratorError(f"expected one line of wrk.lua in wrk's output, found {len(lines)}")
+    return lines[0]
+
+
+def _statistics(fields: dict[str, Any]) -> Statistics:
+    found = Statistics(
+        float(fields["mean"]),
+        float(fields["stdev"]),
+        int(fields["max"]),
+        Histogram(*parse_steps(fields["histogram"])),
+        fields.get("interval_us"),
+    )
+    values, counts = found.histogram.values_us, found.histogram.counts
+    if sum(counts) != fields["total"]:
+        raise ValueError("a histogram does not add up")
+    ends = [fields["min"], fields["max"]]
+    if found.interval_us is not None:
+        ends = [_part(end, found.interval_us) for end in ends]
+    if values and [values[0], values[-1]] != ends:
+        raise ValueError("a histogram does not span its range")
+    # wrk calculates its own mean: it shows that the script found the histogram, and all of it.
+    mean = histograms.mean(found.in_us(found.histogram).values_us, counts) if values else found.mean
+    # The middles of parts are whole microseconds, too.
+    slack = found.tolerance_us + 0.5 if found.interval_us else 0.0
+    if not math.isclose(mean, found.mean, rel_tol=1e-9, abs_tol=slack):
+        raise ValueError("a histogram does not have its mean")
+    return found
