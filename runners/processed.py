@@ -19,6 +19,8 @@ from runners.summaries import comparison_folder, processed_folder
 
 _PARTS = {"value": "", "low": "low_", "high": "high_"}
 
+TABLES = ("trials", "latency", "usage", "checks")
+"""Of :class:`runners.analyse.tables.Tables`, those that are written as Parquet."""
 _INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_per_request_{}_s"} | {
     percentile_column(percentile): percentile_column(percentile).replace("_s", "_{}_s") for percentile in PERCENTILES
 }
@@ -31,13 +33,13 @@ def write_processed(
     base: Path = PROCESSED,
     own: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write ``trials``, ``latency`` and ``usage`` as Parquet and ``summary.json``; returns their folder.
+    """Write ``trials``, ``latency``, ``usage`` and ``checks`` as Parquet and ``summary.json``; returns their folder.
 
     `own`: what an experiment's summary holds besides.
     """
     folder = processed_folder(results.run, base)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("trials", "latency", "usage"):
+    for name in TABLES:
         partial = folder / f".{name}.partial"
         getattr(results.tables, name).to_parquet(partial, index=False, compression="zstd")
         partial.rename(folder / f"{name}.parquet")
@@ -61,7 +63,6 @@ def _write_summary(folder: Path, content: dict[str, Any]) -> None:
 
 def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
     """What a program reads of a run. Quantities with an interval are ``{value, low, high}``; what is missing is null."""
-    checks = results.checks
     finished = results.trials["started_at"].max() if len(results.trials) else None
     return {
         "schema": SUMMARY_SCHEMA,
@@ -80,7 +81,7 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
         "comparisons": [_comparison(row) for _, row in results.comparisons.iterrows()],
         "shares": results.shares.to_dict("records"),
         "noise_floor": results.noise_floor_ratio,
-        "checks": checks[["block", "system", "workload", "name", "ok", "void", "detail", "advice"]].to_dict("records"),
+        "checks": _checks(results.checks),
         "headline": headline,
         "conclusions": list(conclusions),
     }
@@ -122,6 +123,18 @@ def _cell(row: pd.Series) -> dict[str, Any]:
     for name, pattern in _INTERVALS.items():
         if name in found:
             found[name] = {"value": row[name], "low": row[pattern.format("low")], "high": row[pattern.format("high")]}
+    return found
+
+
+def _checks(checks: pd.DataFrame) -> list[dict[str, Any]]:
+    """Each check of each cell: whether it held in all trials, and what it found in the last one, or the last in which it did not."""
+    found = []
+    for (system, workload, name), rows in checks.groupby(["system", "workload", "name"], sort=False):
+        failed = rows[~rows["ok"].astype(bool)]
+        told = (rows if failed.empty else failed).iloc[-1]
+        counts = {"ok": failed.empty, "trials_count": len(rows), "failed_count": len(failed)}
+        about = {"system": system, "workload": workload, "name": name, **counts}
+        found.append(about | {name: told[name] for name in ("void", "block", "detail", "advice")})
     return found
 
 

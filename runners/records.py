@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 TRIAL_SCHEMA = "wrkbook.trial/4"
 RUN_SCHEMA = "wrkbook.run/1"
-SUMMARY_SCHEMA = "wrkbook.summary/1"
+SUMMARY_SCHEMA = "wrkbook.summary/2"
 COMPARISON_SCHEMA = "wrkbook.comparison/1"
 
 PLACEBO = "placebo"

@@ -2,7 +2,7 @@
 
 Where latencies are long, their histogram has a bin for nearly every answer: of 20,000 connections a megabyte for each second.
 So before it is recorded it is condensed (:func:`condense`) to parts of wrk's expected interval. That is about the mean latency, so
-a 4096th of it is far below what anybody reads off a latency; and wrk's correction, which moves samples by whole intervals,
+a thousandth of it is what nobody reads off a latency; and wrk's correction, which moves samples by whole intervals,
 can be undone as before, as it moves them by whole numbers of parts.
 """
 
@@ -20,7 +20,7 @@ from runners.generators.steps import parse_steps, print_steps
 from runners.records import Histogram, LoadErrors
 
 _MARKER = "wrkbook "
-PARTS = 4096
+PARTS = 1024
 """Of the expected interval, where these are at least two microseconds long."""
 
 

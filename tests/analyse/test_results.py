@@ -2,7 +2,9 @@
 
 import json
 import math
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from runners.analyse.results import analyse
@@ -159,8 +161,29 @@ def test_the_summary_is_strict_json_with_every_cell_and_comparison(results, tmp_
         "trials.parquet",
         "latency.parquet",
         "usage.parquet",
+        "checks.parquet",
         "summary.json",
     }
+
+
+def test_the_summary_tells_of_each_check_how_often_it_failed_and_why(results, tmp_path):
+    checks = results.tables.checks.copy()
+    last = checks[checks["name"] == "steal"].index[-1]
+    checks.loc[last, ["ok", "detail"]] = [False, "3 % stolen"]
+    found = replace(results, tables=replace(results.tables, checks=checks))
+    summary = json.loads((write_processed(found, [], "", tmp_path) / "summary.json").read_text())
+    assert len(summary["checks"]) == len(checks[["system", "workload", "name"]].drop_duplicates())
+    [failed] = [check for check in summary["checks"] if not check["ok"] and check["name"] == "steal"]
+    place = checks.loc[last]
+    assert (failed["system"], failed["workload"], failed["block"]) == (
+        place["system"],
+        place["workload"],
+        place["block"],
+    )
+    assert (failed["failed_count"], failed["detail"]) == (1, "3 % stolen")
+    [table] = tmp_path.rglob("checks.parquet")
+    same = pd.read_parquet(table).query("name == 'steal' and system == @place.system and workload == @place.workload")
+    assert failed["trials_count"] == len(same) > 1
 
 
 def test_the_same_raw_records_give_the_same_numbers(results, tmp_path):
