@@ -31,7 +31,7 @@ class Statistics:
     Attributes
     ----------
     histogram : by µs, or where it is condensed by part: a value v is in part ⌈v / part_us⌉
-    interval_us : where it is condensed, the expected interval that it was divided by
+    interval_us, parts : where it is condensed, the expected interval, and into how many parts it was divided
     """
 
     mean: float
@@ -39,17 +39,18 @@ class Statistics:
     max: int
     histogram: Histogram
     interval_us: int | None = None
+    parts: int = PARTS
 
     @property
     def tolerance_us(self) -> float:
         """How far a sample can be from the value that stands for it."""
-        return 0.0 if self.interval_us is None else self.interval_us / PARTS / 2
+        return 0.0 if self.interval_us is None else self.interval_us / self.parts / 2
 
     def in_us(self, histogram: Histogram) -> Histogram:
         """A histogram like this one, by µs: the middle stands for a part."""
         if self.interval_us is None:
             return histogram
-        middles = tuple(round((value - 0.5) * self.interval_us / PARTS) for value in histogram.values_us)
+        middles = tuple(round((value - 0.5) * self.interval_us / self.parts) for value in histogram.values_us)
         return Histogram(middles, histogram.counts)
 
     def recovered(self, expected_us: int | None) -> Histogram:
@@ -66,7 +67,7 @@ class Statistics:
             return histograms.recover(self.histogram, expected_us)
         if self.interval_us != expected_us:
             raise ValueError(f"condensed by an interval of {self.interval_us} µs, but expected are {expected_us} µs")
-        return histograms.recover(self.histogram, PARTS)
+        return histograms.recover(self.histogram, self.parts)
 
     def percentile_us(self, q: float) -> float:
         """As wrk takes it: the sample of rank round(q % of the total + 0.5), the next after nearest rank where q % is whole."""
@@ -124,14 +125,14 @@ def condense(stdout: str, expected_us: int | None) -> str:
         return stdout
     parts: Counter[int] = Counter()
     for value, count in zip(*parse_steps(fields["latency_us"]["histogram"]), strict=True):
-        parts[_part(value, expected_us)] += count
-    fields["latency_us"] |= {"histogram": print_steps(parts.items()), "interval_us": expected_us}
+        parts[_part(value, expected_us, PARTS)] += count
+    fields["latency_us"] |= {"histogram": print_steps(parts.items()), "interval_us": expected_us, "parts": PARTS}
     return stdout.replace(line, json.dumps(fields, separators=(",", ":")))
 
 
-def _part(value: int, interval_us: int) -> int:
+def _part(value: int, interval_us: int, parts: int) -> int:
     # Rounded up: the expected interval itself, which wrk does not correct, is in one part with what lies below it.
-    return -(-value * PARTS // interval_us)
+    return -(-value * parts // interval_us)
 
 
 def _line(stdout: str) -> str:
@@ -148,13 +149,14 @@ def _statistics(fields: dict[str, Any]) -> Statistics:
         int(fields["max"]),
         Histogram(*parse_steps(fields["histogram"])),
         fields.get("interval_us"),
+        fields.get("parts", PARTS),
     )
     values, counts = found.histogram.values_us, found.histogram.counts
     if sum(counts) != fields["total"]:
         raise ValueError("a histogram does not add up")
     ends = [fields["min"], fields["max"]]
     if found.interval_us is not None:
-        ends = [_part(end, found.interval_us) for end in ends]
+        ends = [_part(end, found.interval_us, found.parts) for end in ends]
     if values and [values[0], values[-1]] != ends:
         raise ValueError("a histogram does not span its range")
     # wrk calculates its own mean: it shows that the script found the histogram, and all of it.

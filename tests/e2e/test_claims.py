@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from runners.records import SUMMARY_SCHEMA
 from tests.analyse.synthetic import run_of
 from tests.e2e.test_compare import wrkbook
 
@@ -48,7 +49,7 @@ def test_every_claim_has_a_verdict_from_the_run_that_was_written_down(judged):
     data, outcome = judged
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     found = summary(data, "made-up")
-    assert found["schema"] == "wrkbook.summary/1"
+    assert found["schema"] == SUMMARY_SCHEMA
     ratio = claim(found, "decode-10-drogon-simdjson-over-gin-json")
     assert (ratio["verdict"], ratio["run_id"]) == ("direction only", "plain")
     assert ratio["ours"]["value"] == pytest.approx(3, rel=0.02)
