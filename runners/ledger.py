@@ -1,19 +1,18 @@
 """The ledger in ``data/raw``: write-once records, the only place where measuring and analysing meet.
 
 A run is a folder ``data/raw/<experiment>/<run_id>/`` with ``run.json`` (what was planned, where, with which versions) and
-one gzipped JSON record for each trial. Records appear whole or not at all, and are never changed afterwards.
+one compressed JSON record for each trial. Records appear whole or not at all, and are never changed afterwards.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -117,7 +116,7 @@ class Run:
                 name = _UNSAFE.sub("-", f"{trial['system']}--{trial['workload']}")
                 record = {"schema": TRIAL_SCHEMA, **trial}
                 sealed = {**record, _SEAL: _digest(record)}
-                write_once(partial / f"{name}.json.gz", gzip.compress(_plain(sealed), mtime=0))
+                write_once(partial / f"{name}.json.xz", lzma.compress(_plain(sealed)))
             return partial.rename(folder)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
@@ -131,10 +130,10 @@ class Run:
         WrkbookError
             When a record is truncated, edited into something else, or of another schema: it names the file.
         """
-        for path in sorted(self.folder.glob("block-*/*.json.gz")):
+        for path in sorted(self.folder.glob("block-*/*.json.xz")):
             try:
-                record: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
-            except (ValueError, EOFError, OSError, zlib.error) as error:
+                record: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
+            except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
                 raise WrkbookError(
                     f"the record {path} is damaged: {error}",
                     "delete its block's folder: --run-id measures another one in its place",

@@ -57,7 +57,7 @@ def write_comparison(found: BeforeAfter, conclusions: Sequence[str], headline: s
 
 def _write_summary(folder: Path, content: dict[str, Any]) -> None:
     partial = folder / ".summary.partial"
-    partial.write_text(json.dumps(_plain(content), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    partial.write_text(json.dumps(_plain(content), allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8")
     partial.rename(folder / "summary.json")
 
 

@@ -97,7 +97,12 @@ def test_nothing_large_or_compiled_is_kept():
     assert [file for file in files if "data" not in file.parts and file.stat().st_size > 1e6] == []
     assert sum(file.stat().st_size for file in files if "reference" in file.parts) <= 10e6
     for file in files:
-        assert file.suffix in {".png", ".gz", ".parquet"} or b"\0" not in file.read_bytes(), file
+        assert file.suffix in {".png", ".xz", ".parquet"} or b"\0" not in file.read_bytes(), file
+
+
+def test_no_path_of_the_machine_that_made_it_is_in_the_reference_run():
+    for file in [*(PROJECT / "data").glob("*/*/reference/**/*.json"), *(PROJECT / "data").glob("*/*/reference/*.html")]:
+        assert not re.search(r"/(root|home|work|Users)/", file.read_text()), file
 
 
 def test_no_command_goes_through_a_shell():

@@ -1,7 +1,7 @@
 """The ledger: records are whole, written once, and never silently wrong."""
 
-import gzip
 import json
+import lzma
 import re
 
 import pytest
@@ -57,7 +57,7 @@ def test_what_an_interrupted_write_left_is_replaced(run):
         lambda raw: raw[:-10],
         lambda raw: b"",
         lambda raw: raw[:10] + b"\xff" * 30,
-        lambda raw: gzip.compress(b'{"schema":'),
+        lambda raw: lzma.compress(b'{"schema":'),
     ],
 )
 def test_a_damaged_record_is_named(run, damage):
@@ -72,8 +72,8 @@ def test_a_damaged_record_is_named(run, damage):
 def test_an_edited_record_is_named_and_not_used(run, edit):
     folder = run.write_block(1, [TRIAL])
     (path,) = folder.iterdir()
-    record = json.loads(gzip.decompress(path.read_bytes()))
-    path.write_bytes(gzip.compress(json.dumps(record | edit).encode()))
+    record = json.loads(lzma.decompress(path.read_bytes()))
+    path.write_bytes(lzma.compress(json.dumps(record | edit).encode()))
     with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*edited"):
         list(run.trials())
 
@@ -81,7 +81,7 @@ def test_an_edited_record_is_named_and_not_used(run, edit):
 def test_a_record_of_another_schema_is_named(run):
     folder = run.write_block(1, [TRIAL])
     (path,) = folder.iterdir()
-    path.write_bytes(gzip.compress(json.dumps({"schema": "wrkbook.trial/0"}).encode()))
+    path.write_bytes(lzma.compress(json.dumps({"schema": "wrkbook.trial/0"}).encode()))
     with pytest.raises(WrkbookError, match=r"wrkbook\.trial/0"):
         list(run.trials())
 

@@ -46,7 +46,8 @@ _FITTED = [*_COVARIATES, "log_rate"]
 # average L² / 2T instead of L. For T = 2 ms and pauses of half a millisecond that is an eighth.
 _STEEPEST = np.array([1.25, 8.0])
 _LEAST_WINDOWS = 12
-_LEAST_WEIGHED_WINDOWS = 40
+# With fewer launches the weights cost more degrees of freedom than they save scatter.
+_LEAST_WEIGHED_BLOCKS = 10
 # However little windows seem to scatter at full speed: what is left beside the speed is there at any.
 _LEAST_SCATTER = 0.25
 _BEST = 0.95
@@ -159,9 +160,9 @@ def _slopes(rows: pd.DataFrame) -> dict[tuple[str, str], Floats]:
 
 
 def _weights(rows: pd.DataFrame, slopes: Mapping[tuple[str, str], Floats]) -> pd.Series:
-    """The weight of each window of one workload, by its speed; 1 where there are too few to learn from."""
+    """The weight of each window of one workload, by its speed; 1 where there are too few blocks to learn from."""
     known = rows.dropna(subset=_FITTED)
-    if len(known) < _LEAST_WEIGHED_WINDOWS:
+    if known["block"].nunique() < _LEAST_WEIGHED_BLOCKS:
         return pd.Series(1.0, index=rows.index)
     within = _within_cells(known)
     each = np.array([slopes[cell] for cell in known[_CELL].itertuples(index=False, name=None)])

@@ -160,7 +160,7 @@ def disk(name: str, folder: Path, least_bytes: int, wanted_bytes: int) -> Findin
         free_bytes = shutil.disk_usage(there).free
     except OSError as error:
         return Finding(name, "good", f"not exposed: {error.strerror}")
-    detail = f"{format_size(free_bytes)} free for {folder}"
+    detail = f"{format_size(free_bytes)} free"
     if not os.access(there, os.W_OK | os.X_OK):
         return Finding(name, "problem", f"{there} may not be written by this user", f'sudo chown "$USER" {there}')
     if free_bytes >= wanted_bytes:

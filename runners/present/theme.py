@@ -38,7 +38,7 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
 
 WIDTH_IN = 9.0
 SCREEN_DPI = 96
-RETINA_DPI = 2 * SCREEN_DPI
+RETINA_DPI = 1.5 * SCREEN_DPI
 _LEGEND_COLUMNS = 4
 _AROUND_IN = 0.75  # a panel's title, axis and axis label
 
@@ -114,8 +114,8 @@ class Chart(Figure):
         canvas.draw()  # type: ignore[no-untyped-call]
         drawn = Image.frombytes("RGBA", canvas.get_width_height(), bytes(canvas.buffer_rgba()))  # type: ignore[no-untyped-call]
         small = io.BytesIO()
-        # Charts have few colours: a palette makes the file a third, and nothing to be seen of it.
-        drawn.convert("RGB").quantize(256).save(small, format="png", optimize=True)
+        # Charts have few colours: a palette makes the file a third, and nothing of it is to be seen.
+        drawn.convert("RGB").quantize(96).save(small, format="png", optimize=True)
         return small.getvalue()
 
     def _ipython_display_(self) -> None:

@@ -196,7 +196,7 @@ def private_cache(folder: Path) -> dict[str, str]:
 
 def records(data: Path) -> dict[str, bytes]:
     """Every record of the ledger by its path; a block that is just being written is none yet."""
-    return {str(path.relative_to(data)): path.read_bytes() for path in sorted(data.rglob("block-*/*.json.gz"))}
+    return {str(path.relative_to(data)): path.read_bytes() for path in sorted(data.rglob("block-*/*.json.xz"))}
 
 
 def assert_records_are_sound(data: Path) -> dict[str, bytes]:

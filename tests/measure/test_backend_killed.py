@@ -1,4 +1,4 @@
-"""A database that is killed in the middle of a window: its trials fail with the reason, and the run goes on."""
+"""What runs behind servers is killed in the middle of a window: its trials fail with the reason, and the run goes on."""
 
 import json
 import os
@@ -27,58 +27,73 @@ pytestmark = pytest.mark.servers
 TWO_BLOCKS = Profile(0.2, 0.6, 2, 2, 2, 5.0, "for tests")
 
 
-def settings():
+def settings(backend, server, workloads):
     catalogue = Catalogue()
-    artifacts = build_all(catalogue, [catalogue.server(name) for name in ("net-http", "postgresql")])
+    artifacts = build_all(catalogue, [catalogue.server(name) for name in (server, backend)])
     plan = plan_with_backend(read_cores())
     source = LoadSource({"wrk": GENERATORS["wrk"]}, full_image(catalogue), plan, SpeedProbes([]))
-    cells = design(catalogue, ["text", "sql1", "sql2"], systems=["net-http"], counts=[20])
+    cells = design(catalogue, workloads, systems=[server], counts=[20])
     return BlockSettings(cells, artifacts, source, TWO_BLOCKS, 10, 1, "pretty", 1)
 
 
-def databases():
-    """The first processes of the databases below this one."""
-    found = [child for child in psutil.Process().children(recursive=True) if child.name() == "postgres"]
+def running(program):
+    """The first processes of a program below this one."""
+    found = [child for child in psutil.Process().children(recursive=True) if child.name() == program]
     return [child for child in found if child.ppid() not in {other.pid for other in found}]
 
 
-def test_the_trials_of_a_killed_database_say_so_and_the_next_block_has_a_new_one(tmp_path, monkeypatch):
-    killed = []
+def measured(chosen, monkeypatch, folder, *, program, when):
+    """The records of a run in whose first block, in the first window of a workload that has `when` in its name, a program is killed."""
+    killed, timers = [], []
 
     def kill():
-        for first in databases():
+        for first in running(program):
             killed.append(first.pid)
-            os.kill(first.pid, signal.SIGKILL)
+            for process in [*first.children(recursive=True), first]:
+                os.kill(process.pid, signal.SIGKILL)
 
     def killing(settings, number, excluded, step):
         def doing(what):
             # In the middle of the first window that asks it for anything: after the warm-up's 0.2 s.
-            if number == 1 and "sql" in what and not killed:
+            if number == 1 and when in what and not timers:
                 timers.append(threading.Timer(0.6, kill))
                 timers[-1].start()
-                killed.append(0)
             step(what)
 
         return measure_block(settings, number, excluded, doing)
 
-    timers: list[threading.Timer] = []
     monkeypatch.setattr(runners.measure.run, "measure_block", killing)
-    run = Run("04-text-json-sql", "killed", tmp_path)
+    run = Run("killed", "killed", folder)
     run.open({"started_at": "now"})
-    measure(run, settings(), measured_windows, precision=0.01)
+    measure(run, chosen, measured_windows, precision=0.01)
+    assert len(killed) == 1
+    assert running(program) == []
+    return [json.loads(json.dumps(record)) for record in run.trials()]
 
-    records = [json.loads(json.dumps(record)) for record in run.trials()]
-    assert len(killed) == 2
+
+def failures(records, block):
+    return [record["failure"] for record in records if record["block"] == block]
+
+
+def test_the_trials_of_a_killed_database_say_so_and_the_next_block_has_a_new_one(tmp_path, monkeypatch):
+    chosen = settings("postgresql", "net-http", ["text", "sql1", "sql2"])
+    records = measured(chosen, monkeypatch, tmp_path, program="postgres", when="sql")
     asking = [record for record in records if record["workload"] != "text"]
-    failures = {
-        record["block"]: [other["failure"] for other in asking if other["block"] == record["block"]]
-        for record in asking
-    }
-    assert {failure["stage"] for failure in failures[1]} == {"backend"}
-    assert all("exit status -9" in failure["message"] for failure in failures[1])
-    assert failures[2] == [None] * 4
+    assert {failure["stage"] for failure in failures(asking, 1)} == {"backend"}
+    assert all("exit status -9" in failure["message"] for failure in failures(asking, 1))
+    assert failures(asking, 2) == [None] * 4
     # What did not need it went on in the same block.
     assert {record["block"] for record in records if record["workload"] == "text" and not record["failure"]} == {1, 2}
     tables = build_tables(records)
     assert set(tables.trials[tables.trials["workload"] == "sql1"]["block"]) == {2}
-    assert databases() == []
+
+
+def test_the_trials_through_a_proxy_whose_origin_is_killed_say_so_and_the_next_block_has_a_new_one(
+    tmp_path, monkeypatch
+):
+    chosen = settings("nginx", "haproxy-tcp", ["relay"])
+    records = measured(chosen, monkeypatch, tmp_path, program="nginx", when="relay")
+    assert {failure["stage"] for failure in failures(records, 1)} == {"backend"}
+    assert all("exit status -9" in failure["message"] for failure in failures(records, 1))
+    assert failures(records, 2) == [None] * 2
+    assert set(build_tables(records).trials["block"]) == {2}

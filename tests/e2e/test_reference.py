@@ -1,0 +1,96 @@
+"""The run that comes with the project: what is shown of it follows from its raw records, number for number."""
+
+import json
+import math
+import re
+import shutil
+
+import pytest
+from bs4 import BeautifulSoup
+
+from runners.execute import experiments
+from runners.folders import PROJECT
+from runners.ledger import REFERENCE
+from tests.e2e.test_compare import wrkbook
+
+pytestmark = pytest.mark.e2e
+KEPT = PROJECT / "data"
+README = PROJECT / "README.md"
+# Processors round the last digit of a logarithm differently.
+LAST_DIGITS = 1e-9
+every_experiment = pytest.mark.parametrize("name", experiments())
+
+
+def difference(kept, made, place=""):
+    """Where two JSON documents differ first; empty where they do not."""
+    if isinstance(kept, float) and isinstance(made, float):
+        return "" if math.isclose(kept, made, rel_tol=LAST_DIGITS, abs_tol=1e-15) else f"{place}: {kept} and {made}"
+    if isinstance(kept, dict) and isinstance(made, dict) and kept.keys() == made.keys():
+        return next((found for key in kept if (found := difference(kept[key], made[key], f"{place}/{key}"))), "")
+    if isinstance(kept, list) and isinstance(made, list) and len(kept) == len(made):
+        pairs = enumerate(zip(kept, made, strict=True))
+        return next((found for at, (a, b) in pairs if (found := difference(a, b, f"{place}/{at}"))), "")
+    return "" if kept == made else f"{place}: {str(kept)[:200]!r} and {str(made)[:200]!r}"
+
+
+def processed(data, name):
+    return data / "processed" / name / REFERENCE
+
+
+def summary(data, name):
+    return json.loads((processed(data, name) / "summary.json").read_text())
+
+
+def tables(data, name):
+    """The text of every table of a report, row by row."""
+    page = BeautifulSoup((processed(data, name) / "report.html").read_text(), "html.parser")
+    return [[row.get_text(" ", strip=True) for row in table.select("tr")] for table in page.select("table")]
+
+
+@pytest.fixture(scope="module")
+def remade(tmp_path_factory):
+    """The reports, made again from a copy of the raw records alone."""
+    data = tmp_path_factory.mktemp("data")
+    for name in experiments():
+        shutil.copytree(KEPT / "raw" / name / REFERENCE, data / "raw" / name / REFERENCE)
+    outcome = wrkbook("report", REFERENCE, data=data, timeout=1200)
+    assert outcome.returncode == 0, outcome.stderr[-3000:]
+    return data
+
+
+@every_experiment
+def test_the_numbers_of_the_run_follow_from_its_raw_records(remade, name):
+    assert difference(summary(KEPT, name), summary(remade, name)) == ""
+
+
+@every_experiment
+def test_the_tables_of_its_report_do_too(remade, name):
+    kept, made = tables(KEPT, name), tables(remade, name)
+    assert len(kept) >= 3
+    assert difference(kept, made) == ""
+
+
+@every_experiment
+def test_the_readme_says_what_the_run_says(name):
+    headline = summary(KEPT, name)["headline"]
+    assert re.sub(r"\s+", " ", headline) in re.sub(r"\s+", " ", README.read_text()), headline
+
+
+def test_every_picture_in_the_readme_is_there():
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README.read_text())
+    assert len(pictures) >= 2
+    assert [picture for picture in pictures if not (PROJECT / picture).is_file()] == []
+
+
+def test_what_differs_between_two_documents_is_found():
+    kept = {"cells": [{"value": 1.0, "name": "a"}], "n": 2}
+    assert difference(kept, {"cells": [{"value": 1.0 + 1e-12, "name": "a"}], "n": 2}) == ""
+    assert difference(kept, {"cells": [{"value": 1.0 + 1e-6, "name": "a"}], "n": 2}).startswith("/cells/0/value")
+    assert difference(kept, {"cells": [], "n": 2}).startswith("/cells")
+    assert difference(kept, {"cells": kept["cells"]}) != ""
+
+
+def test_the_run_names_one_machine():
+    records = [json.loads((KEPT / "raw" / name / REFERENCE / "run.json").read_text()) for name in experiments()]
+    assert len({json.dumps(record["machine"]["cpu"]) for record in records}) == 1
+    assert {record["parameters"]["profile"] for record in records} == {"standard"}
