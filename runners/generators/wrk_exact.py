@@ -43,8 +43,8 @@ class Statistics:
 
     @property
     def tolerance_us(self) -> float:
-        """How far a sample can be from the value that stands for it."""
-        return 0.0 if self.interval_us is None else self.interval_us / self.parts / 2
+        """How far a sample can be from the value that stands for it: the middle of its part, in whole microseconds."""
+        return 0.0 if self.interval_us is None else self.interval_us / self.parts / 2 + 0.5
 
     def in_us(self, histogram: Histogram) -> Histogram:
         """A histogram like this one, by µs: the middle stands for a part."""
@@ -161,8 +161,6 @@ def _statistics(fields: dict[str, Any]) -> Statistics:
         raise ValueError("a histogram does not span its range")
     # wrk calculates its own mean: it shows that the script found the histogram, and all of it.
     mean = histograms.mean(found.in_us(found.histogram).values_us, counts) if values else found.mean
-    # The middles of parts are whole microseconds, too.
-    slack = found.tolerance_us + 0.5 if found.interval_us else 0.0
-    if not math.isclose(mean, found.mean, rel_tol=1e-9, abs_tol=slack):
+    if not math.isclose(mean, found.mean, rel_tol=1e-9, abs_tol=found.tolerance_us):
         raise ValueError("a histogram does not have its mean")
     return found

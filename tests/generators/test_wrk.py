@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from runners import histograms
@@ -312,6 +312,7 @@ def test_parsing_gives_back_what_was_measured(raw, rates, duration_us, connectio
     duration_us=st.integers(400_000, 4_000_000),
     connections=st.integers(1, 400),
 )
+@example({1: 1, 2: 1, 3: 1, 4: 13, 6: 50}, 400_000, 1)
 def test_condensed_output_says_the_same_but_for_digits_far_below_the_mean(raw, duration_us, connections):
     raw = Histogram(tuple(sorted(raw)), tuple(raw[value] for value in sorted(raw)))
     rounds = raw.total_count // connections

@@ -1,7 +1,6 @@
 """What runs behind servers is killed in the middle of a window: its trials fail with the reason, and the run goes on."""
 
 import json
-import os
 import signal
 import threading
 
@@ -22,6 +21,7 @@ from runners.measure.verify import build_all, full_image
 from runners.measure.window import LoadSource
 from runners.parameters import Profile
 from runners.systems.catalogue import Catalogue
+from tests.faults.harness import send
 
 pytestmark = pytest.mark.servers
 TWO_BLOCKS = Profile(0.2, 0.6, 2, 2, 2, 5.0, "for tests")
@@ -49,8 +49,10 @@ def measured(chosen, monkeypatch, folder, *, program, when):
     def kill():
         for first in running(program):
             killed.append(first.pid)
-            for process in [*first.children(recursive=True), first]:
-                os.kill(process.pid, signal.SIGKILL)
+            # The first one first: it would mourn the others, and start new ones.
+            others = first.children(recursive=True)
+            for process in [first, *others]:
+                send(process, signal.SIGKILL)
 
     def killing(settings, number, excluded, step):
         def doing(what):
