@@ -38,7 +38,7 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
 
 WIDTH_IN = 9.0
 SCREEN_DPI = 96
-RETINA_DPI = 1.5 * SCREEN_DPI
+SHARP_DPI = 1.5 * SCREEN_DPI
 _LEGEND_COLUMNS = 4
 _AROUND_IN = 0.75  # a panel's title, axis and axis label
 
@@ -109,7 +109,7 @@ class Chart(Figure):
     def png(self) -> bytes:
         """The chart as a PNG file."""
         canvas = FigureCanvasAgg(self)
-        self.set_dpi(RETINA_DPI)
+        self.set_dpi(SHARP_DPI)
         # Once; savefig draws a first time for the layout alone.
         canvas.draw()  # type: ignore[no-untyped-call]
         drawn = Image.frombytes("RGBA", canvas.get_width_height(), bytes(canvas.buffer_rgba()))  # type: ignore[no-untyped-call]

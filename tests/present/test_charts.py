@@ -126,13 +126,13 @@ def test_colours_follow_the_order_given_and_not_the_names(sample):
     assert len({look.color for look in before.values()}) == len(before)
 
 
-def test_a_chart_is_a_small_opaque_picture_at_twice_the_screens_resolution(sample):
+def test_a_chart_is_a_small_opaque_picture_sharper_than_a_plain_screen(sample):
     chart = charts.throughput(sample.cells)
     png = chart.png()
     picture = Image.open(io.BytesIO(png))
     assert isinstance(chart, Chart)
     assert len(png) < 150_000
-    assert picture.size[0] == 2 * 96 * 9
+    assert picture.size[0] == 1.5 * 96 * 9
     assert picture.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
 
 
