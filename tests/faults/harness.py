@@ -99,6 +99,16 @@ class Observed:
                 found += [process] if any(word in part for part in process.cmdline()) else []
         return found
 
+    def freeze(self) -> None:
+        """Stop all its processes where they are: the first of them first, which starts the others."""
+        for process in self.alive():
+            send(process, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let those of them that are left go on."""
+        for process in self.alive():
+            send(process, signal.SIGCONT)
+
     def wait_for(self, condition, timeout_s: float = 120.0) -> bool:
         """Wait until a condition holds; returns at once, False, when the command has ended before."""
         deadline = time.monotonic() + timeout_s

@@ -113,12 +113,14 @@ def test_without_an_index_the_python_environment_is_a_clear_error(tmp_path):
 def test_a_second_run_waits_for_the_first_and_goes_on_when_that_is_killed(tmp_path, cache):
     with Observed(run_command(), tmp_path / "one", cache) as one:
         one.wait_for(lambda: one.named("speed_probe.py"))
+        one.freeze()  # It would else have measured all before the second has started, where that takes long.
         first = one.addresses()
         with Observed(run_command(), tmp_path / "two", cache) as two:
             two.wait_for(lambda: "another wrkbook is measuring" in two.output)
             assert_kernels_are_apart(first, two.addresses())
             send(one.process, signal.SIGKILL)
             one.wait()
+            one.thaw()
             kept = assert_records_are_sound(tmp_path / "one")
             two.measured_well()
             two.assert_nothing_is_left(set())
