@@ -35,7 +35,7 @@ def test_blocks_in_one_process_leave_no_trace_in_it(tmp_path, monkeypatch, cache
 
 
 @pytest.mark.full
-def test_runs_for_an_hour_leave_nothing_and_need_no_more_than_the_first(tmp_path, cache):
+def test_runs_for_an_hour_leave_nothing_and_need_no_more_than_the_first(tmp_path, cache, record_property):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     env, peaks, counts = {**cache, "TMPDIR": str(scratch)}, [], []
@@ -56,6 +56,8 @@ def test_runs_for_an_hour_leave_nothing_and_need_no_more_than_the_first(tmp_path
         kept.append({*caches.glob("*/*"), *caches.glob("*/builds/*")})
         peaks.append(most)
         counts.append(descriptors)
+    for name, figure in {"runs": round_, "most_bytes": max(peaks), "most_descriptors": max(counts)}.items():
+        record_property(name, figure)
     assert kept[-1] == kept[0]
     half = len(peaks) // 2
     assert max(peaks[half:]) < 1.15 * max(peaks[:half])
