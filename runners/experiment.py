@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -159,9 +158,7 @@ class Experiment:
     def profile(self) -> Profile:
         """The profile; in a fresh design a process has one window: launches are what is sampled, and opening takes its time."""
         profile = self.parameters.effective_profile
-        if not self.design.fresh:
-            return profile
-        return replace(profile, windows_count=1)
+        return profile.with_windows(1) if self.design.fresh else profile
 
     def measure(self) -> None:
         """Build and verify the servers, then measure; a run of the same id goes on where it was interrupted.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,10 +31,17 @@ class Profile:
     priming_s: float = 0.0
     sure_blocks: int = 1
 
+    def with_windows(self, count: int) -> Profile:
+        """The profile with so many windows of each cell in a block; a lone one is long enough to be looked at by itself."""
+        return replace(self, windows_count=count, window_s=self.window_s if count > 1 else max(self.window_s, _LONE_S))
 
+
+_LONE_S = 1.0
+# Half of what scatters between windows stays for as long as the window lasts, and is another in the next, even if that follows at once:
+# four windows of half a second tell more than two of a second.
 PROFILES = {
     "quick": Profile(0.3, 1.0, 1, 3, 3, 60, "a smoke run: 3 blocks of 1 s windows"),
-    "standard": Profile(0.3, 1.0, 2, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
+    "standard": Profile(0.3, 0.5, 4, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
     "publication": Profile(2.0, 15.0, 1, 20, 100, 600, "15 s windows as the published benchmarks, at least 20 blocks"),
 }
 
@@ -100,16 +107,14 @@ class Parameters(BaseModel):
             raise WrkbookError(
                 f"parameter min_blocks ({least}) is larger than max_blocks ({most})", "lower it, or raise max_blocks"
             )
-        return Profile(
-            0.0 if self.priming_s else chosen.warmup_s,
-            chosen.window_s,
-            self.windows_count or chosen.windows_count,
-            least,
-            most,
-            self.budget_minutes or chosen.budget_minutes,
-            chosen.description,
-            self.priming_s,
-            least if self.min_blocks or not self.budget_minutes else 1,
+        return replace(
+            chosen.with_windows(self.windows_count or chosen.windows_count),
+            warmup_s=0.0 if self.priming_s else chosen.warmup_s,
+            min_blocks=least,
+            max_blocks=most,
+            budget_minutes=self.budget_minutes or chosen.budget_minutes,
+            priming_s=self.priming_s,
+            sure_blocks=least if self.min_blocks or not self.budget_minutes else 1,
         )
 
 
