@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -156,9 +157,13 @@ class Experiment:
 
     @property
     def profile(self) -> Profile:
-        """The profile; in a fresh design a process has one window: launches are what is sampled, and opening takes its time."""
+        """The profile, with the windows that the run was begun with.
+
+        In a fresh design a process has one window: launches are what is sampled, and opening takes its time.
+        """
         profile = self.parameters.effective_profile
-        return profile.with_windows(1) if self.design.fresh else profile
+        profile = profile.with_windows(1) if self.design.fresh else profile
+        return replace(profile, **self.run.read().get("windows", {})) if self.run.exists else profile
 
     def measure(self) -> None:
         """Build and verify the servers, then measure; a run of the same id goes on where it was interrupted.

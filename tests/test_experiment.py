@@ -1,0 +1,36 @@
+"""An experiment as its notebook sees it, before anything is launched."""
+
+import pytest
+
+from runners.experiment import Experiment
+from runners.ledger import Run
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """An experiment whose run was begun with a record, or with None was not."""
+
+    def begin(record, **changed):
+        experiment = Experiment("01-ping", {"run_id": "known"}, workloads=["ping"], **changed)
+        experiment.run = Run("01-ping", "known", tmp_path)
+        if record is not None:
+            experiment.run.open(record)
+        return experiment
+
+    return begin
+
+
+def test_a_run_goes_on_and_is_told_with_the_windows_that_it_was_begun_with(begun):
+    windows = {"warmup_s": 0.1, "window_s": 7.0, "windows_count": 3}
+    profile = begun({"windows": windows}).profile
+    assert {name: getattr(profile, name) for name in windows} == windows
+
+
+def test_a_new_run_and_one_that_says_nothing_of_its_windows_have_those_of_the_profile(begun):
+    new, old = begun(None), begun({})
+    assert new.profile == old.profile == new.parameters.effective_profile
+
+
+def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_at_least(begun):
+    profile = begun(None, fresh=True).profile
+    assert (profile.windows_count, profile.window_s) == (1, 1.0)
