@@ -37,8 +37,7 @@ class Profile:
 
 
 _LONE_S = 1.0
-# Half of what scatters between windows stays for as long as the window lasts, and is another in the next, even if that follows at once:
-# four windows of half a second tell more than two of a second.
+# Windows of a second were seen to scatter no less than those of half a second: in the same time, more of them tell more (CONTRIBUTING.md).
 PROFILES = {
     "quick": Profile(0.3, 1.0, 1, 3, 3, 60, "a smoke run: 3 blocks of 1 s windows"),
     "standard": Profile(0.3, 0.5, 4, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
