@@ -27,13 +27,15 @@ from runners.systems.backend import Backend, Work, work_between
 from runners.systems.image import Image
 from runners.systems.process import ServerProcess, descendants
 from runners.systems.sandbox import Sandbox
-from runners.systems.sockets import LOOPBACK, established_count
+from runners.systems.sockets import LOOPBACK, accepted_count, established_count
 
 # When, as fractions of the window, the processes are looked at: clear of the ramps at both ends.
 _LOOKS = (0.1, 0.5, 0.9)
 # In which what takes longer to find out is looked at too: connections, memory that is shared with others.
 _THOROUGH_LOOK = 0.5
 _POLL_S = 0.01
+# As few connections may be another program's. More, and the load has begun, although none of its short ones may ever be seen open.
+_MOST_OF_OTHERS = 2
 # A generator that is not through this long after its window hangs.
 _GRACE_S = 15.0
 # More than any of them has to say: one that prints without end is ended by the kernel, before it fills disk and memory.
@@ -116,6 +118,7 @@ class LoadSource:
         self, command: list[str], asked: Asked, load: Load, looks: Sequence[float], *, watched: bool
     ) -> dict[str, Any]:
         samples, hung, opening_s = [], False, 0.0
+        accepted_before = accepted_count()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
@@ -124,7 +127,9 @@ class LoadSource:
                 started = time.monotonic()
                 opening_s = wait_until_open(process, load.connections) if watched else 0.0
                 latest = time.monotonic() + load.duration_s + load.timeout_s
-                connected = time.monotonic() if watched else _connected(process, asked.server.port, latest)
+                connected = (
+                    time.monotonic() if watched else _connected(process, asked.server.port, accepted_before, latest)
+                )
                 for look in looks:
                     _wait(process, connected + look * load.duration_s)
                     if process.poll() is None:
@@ -182,9 +187,11 @@ def _work_done(before: Mapping[str, Work] | None, after: Mapping[str, Work] | No
     return {kind: work._asdict() for kind, work in work_between(before, after).items()}
 
 
-def _connected(process: subprocess.Popen[bytes], port: int, latest: float) -> float:
+def _connected(process: subprocess.Popen[bytes], port: int, accepted_before: int, latest: float) -> float:
     """When the load generator had opened its first connection: before that it asks nothing, and may not heed a signal yet."""
-    while not established_count(port) and process.poll() is None and time.monotonic() < latest:
+    while process.poll() is None and time.monotonic() < latest:
+        if established_count(port) or accepted_count() - accepted_before > _MOST_OF_OTHERS:
+            break
         _wait(process, time.monotonic() + _POLL_S)
     return time.monotonic()
 

@@ -87,6 +87,14 @@ def _listed_count(port: int) -> int:
     return found
 
 
+def accepted_count() -> int:
+    """How many connections this machine has accepted since it started, on any port, closed ones too: ``PassiveOpens`` of RFC 4022."""
+    names, counts = (
+        line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Tcp:")
+    )
+    return int(counts[names.index("PassiveOpens")])
+
+
 def socket_inodes(pid: int) -> set[int]:
     """The sockets that a process holds; empty when it is gone."""
     found: set[int] = set()

@@ -42,3 +42,11 @@ def test_the_kernel_and_its_tables_say_the_same(listener):
             stack.enter_context(socket.create_connection(("127.0.0.1", port)))
             stack.enter_context(listener.accept()[0])
         assert sockets._diagnosed_count(port, socket.AF_INET) == sockets._listed_count(port) == 300
+
+
+def test_accepted_connections_are_counted_although_they_are_closed(listener):
+    before = sockets.accepted_count()
+    for _ in range(5):
+        socket.create_connection(("127.0.0.1", listener.getsockname()[1])).close()
+        listener.accept()[0].close()
+    assert sockets.accepted_count() - before >= 5
