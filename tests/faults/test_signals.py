@@ -70,6 +70,6 @@ def _assert_ending(victim, number, status, output, *, started):
         assert status == 130
         assert "Traceback" not in output
     else:
-        assert status == 1
-        assert "kernel" in output.lower()
+        # A kernel that has executed everything may be ended by others, too.
+        assert (status == 1 and "kernel" in output.lower()) or (status == 0 and "All reports:" in output)
         assert "Traceback" not in output
