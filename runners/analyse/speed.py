@@ -1,12 +1,13 @@
 """Takes out of the throughputs what the machine's own speed did to them.
 
-While a window was measured, a probe saw how fast the server's CPUs were, and how much of the time they were there
-(:mod:`runners.measure.speed_probe`). Chance decides which window meets a slow moment, not the system, so both are
-covariates in the sense of the analysis of covariance (Fisher, Statistical methods for research workers, 1932, chapter
-VIII; in experiments on the web known as CUPED: Deng et al., WSDM 2013): a window's throughput is moved, on the
-logarithmic scale, from the speed that it met to the run's mean speed, along the slopes that throughput has on them.
-What is estimated is the throughput at that speed; what falls away is that one system met more of the slow moments than
-another.
+While a window was measured, a probe saw how fast the server's CPUs were, how fast at their best moments (a tenth of them),
+and how much of the time they were there (:mod:`runners.measure.speed_probe`). The best moments tell what the mean does not:
+whether a neighbour ever let go; what the server's own work does to the probe is least in them. Chance decides which window
+meets a slow moment, not the system, so all three are covariates in the sense of the analysis of covariance (Fisher,
+Statistical methods for research workers, 1932, chapter VIII; in experiments on the web known as CUPED: Deng et al., WSDM
+2013): a window's throughput is moved, on the logarithmic scale, from the speed that it met to the run's mean speed, along
+the slopes that throughput has on them. What is estimated is the throughput at that speed; what falls away is that one
+system met more of the slow moments than another.
 
 - A cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell: where the probe was clearly slower
   beside it than beside the others of the same blocks (by medians, beyond five of their errors), that much is taken out first. A smaller
@@ -30,21 +31,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.optimize import lsq_linear
 
 from runners.analyse.launches import Launch
 from runners.machine.topology import parse_cpu_list
 
 Floats = NDArray[np.float64]
-FOUND = ["speed_ratio", "presence_ratio", "adjusted_rps", "weight_ratio"]
+FOUND = ["speed_ratio", "peak_ratio", "presence_ratio", "adjusted_rps", "weight_ratio"]
 """Columns that :func:`with_speed` adds."""
 
 _CELL = ["system", "workload"]
-_COVARIATES = ["log_speed", "log_presence"]
+_SEEN = ["speed_ratio", "peak_ratio", "presence_ratio"]
+_COVARIATES = ["log_speed", "log_peak", "log_presence"]
 _FITTED = [*_COVARIATES, "log_rate"]
 # A CPU that is twice as fast cannot give more than twice the throughput; the room above 1 is for caches. Presence counts several
 # times: of a pause that is shorter than the T between two wakes of the probe only what is left when it wakes is seen, of length L on
 # average L² / 2T instead of L. For T = 2 ms and pauses of half a millisecond that is an eighth.
-_STEEPEST = np.array([1.25, 8.0])
+_STEEPEST = np.array([1.25, 1.25, 8.0])
 _LEAST_WINDOWS = 12
 # With fewer launches the weights cost more degrees of freedom than they save scatter.
 _LEAST_WEIGHED_BLOCKS = 10
@@ -55,6 +58,7 @@ _HUBER = 1.345
 _ROUNDS = 20
 _POOLED_WINDOWS = 6
 _CLEAR = 5.0
+_POLISHED = 3
 
 
 def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
@@ -76,19 +80,21 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The same rows with ``speed_ratio`` and ``presence_ratio`` (1: undisturbed; NaN without a probe), ``adjusted_rps``
+        The same rows with ``speed_ratio``, ``peak_ratio`` (its best moments) and ``presence_ratio`` (1: undisturbed; NaN
+        without a probe), ``adjusted_rps``
         (the throughput itself where nothing is known of the speed, or there are too few windows to learn from) and
         ``weight_ratio`` (1: the most that a window of its workload can weigh, and where nothing is known).
     """
     if windows.empty:
-        nothing = dict.fromkeys(["speed_ratio", "presence_ratio"], np.nan)
+        nothing = dict.fromkeys(_SEEN, np.nan)
         return windows.assign(**nothing, adjusted_rps=windows["throughput_rps"], weight_ratio=1.0)
     own_speed, own_presence = (_own(windows, name) for name in ("probe_p90_hz", "probe_wakes_hz"))
     found = windows.assign(
         speed_ratio=_share(windows["probe_mean_hz"] / own_speed, windows["probe_p90_hz"] / own_speed),
+        peak_ratio=_share(windows["probe_p90_hz"] / own_speed, windows["probe_p90_hz"] / own_speed),
         presence_ratio=_share(windows["probe_wakes_hz"] / own_presence, windows["probe_wakes_hz"] / own_presence),
     )
-    found["log_speed"], found["log_presence"] = np.log(found["speed_ratio"]), np.log(found["presence_ratio"])
+    found[_COVARIATES] = np.log(found[_SEEN])
     found["log_rate"] = np.log(found["throughput_rps"].where(found["throughput_rps"] > 0))
     found["weight_ratio"] = 1.0
     slopes: dict[tuple[str, str], Floats] = {}
@@ -116,13 +122,13 @@ def launches(windows: pd.DataFrame) -> dict[int, Launch]:
 
 
 def mean_speed(windows: pd.DataFrame) -> pd.Series:
-    """Logarithms of the speed and the presence that throughputs are adjusted to; every cell counts alike in them.
+    """Logarithms of speed, best moments and presence that throughputs are adjusted to; every cell counts alike in them.
 
     Parameters
     ----------
-    windows : system, workload, speed_ratio, presence_ratio, weight_ratio
+    windows : system, workload, speed_ratio, peak_ratio, presence_ratio, weight_ratio
     """
-    logs = np.log(windows[["speed_ratio", "presence_ratio"]].set_axis(_COVARIATES, axis=1))
+    logs = np.log(windows[_SEEN].set_axis(_COVARIATES, axis=1))
     weights, cell = windows["weight_ratio"].where(logs.notna().all(axis=1)), [windows[name] for name in _CELL]
     sums = logs.mul(weights, axis=0).groupby(cell).sum(min_count=1)
     return sums.div(weights.groupby(cell).sum(min_count=1), axis=0).mean()
@@ -131,10 +137,14 @@ def mean_speed(windows: pd.DataFrame) -> pd.Series:
 def _own(windows: pd.DataFrame, column: str) -> pd.Series:
     """By which factor each window's cell itself changes what the probe sees beside it."""
     logs, cell = np.log(windows[column]), [windows[name] for name in _CELL]
-    beside = logs - logs.groupby(windows["block"]).transform("median")
-    effects, counts = (beside.groupby(cell).transform(how) for how in ("median", "count"))
-    errors = 1.2533 * (beside - effects).std() / np.sqrt(counts)  # of medians, where scatter is normal
-    return np.exp(effects.where(effects.abs() > _CLEAR * errors, 0.0))
+    own = pd.Series(0.0, index=windows.index)
+    # What a cell does to its own windows is a part of its blocks' medians, until it is known (Tukey's median polish).
+    for _ in range(_POLISHED):
+        beside = logs - (logs - own).groupby(windows["block"]).transform("median")
+        effects, counts = (beside.groupby(cell).transform(how) for how in ("median", "count"))
+        errors = 1.2533 * (beside - effects).std() / np.sqrt(counts)  # of medians, where scatter is normal
+        own = effects.where(effects.abs() > _CLEAR * errors, 0.0)
+    return np.exp(own)
 
 
 def _share(values: pd.Series, best: pd.Series) -> pd.Series:
@@ -143,7 +153,7 @@ def _share(values: pd.Series, best: pd.Series) -> pd.Series:
 
 
 def _slopes(rows: pd.DataFrame) -> dict[tuple[str, str], Floats]:
-    """How the logarithm of throughput goes with those of speed and presence, for each cell of one workload."""
+    """How the logarithm of throughput goes with the covariates, for each cell of one workload."""
     known = rows.dropna(subset=_FITTED)
     if len(known) < _LEAST_WINDOWS:
         return {}
@@ -154,9 +164,19 @@ def _slopes(rows: pd.DataFrame) -> dict[tuple[str, str], Floats]:
     for name, cell in within.groupby([known[column] for column in _CELL]):
         own, information = _fitted(cell, weights[cell.index])
         # The minimum of both sums of squares: the cell's own, and that of the windows which stand for the workload.
-        slopes = np.linalg.lstsq(information + prior, information @ own + prior @ pooled, rcond=None)[0]
-        found[name] = np.clip(slopes, 0.0, _STEEPEST)
+        found[name] = _bounded(information + prior, information @ own + prior @ pooled)
     return found
+
+
+def _bounded(information: Floats, products: Floats) -> Floats:
+    """The slopes within their bounds that solve the normal equations as nearly as these allow."""
+    values, vectors = np.linalg.eigh(information)
+    kept = values > 1e-12 * values.max()
+    if not kept.any():
+        return np.zeros(len(products))
+    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    found = lsq_linear(roots[:, None] * vectors.T, vectors.T @ products / roots, bounds=(0.0, _STEEPEST))
+    return np.asarray(found.x, dtype=np.float64)
 
 
 def _weights(rows: pd.DataFrame, slopes: Mapping[tuple[str, str], Floats]) -> pd.Series:

@@ -28,7 +28,7 @@ class Tables:
     Attributes
     ----------
     trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, adjusted_rps,
-        weight_ratio, speed_ratio and presence_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials),
+        weight_ratio, speed_ratio, peak_ratio and presence_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials),
         requests_count, errors, void
     latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
     usage : a row per window of a sound trial and role (server, generator, backend): CPU, memory, threads, context switches

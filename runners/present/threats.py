@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
-from runners.present.frames import Results, is_rated, measured, without_placebo
+from runners.present.frames import (
+    SMALLEST_BAND_RATIO,
+    Results,
+    is_rated,
+    measured,
+    without_placebo,
+    workload_title,
+)
 from runners.present.narrative import Narrative
 from runners.present.wording import PERCENT, amount, listing
 from runners.records import PLACEBO
@@ -25,6 +33,7 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
         _opening(results),
         *getattr(results, "left_out", []),
         _virtual(results),
+        _forgiven(results),
         _shared(results),
         _governor(results),
         _client_bound(results),
@@ -96,6 +105,23 @@ def _virtual(results: Results) -> str:
     speed = results.trials["speed_ratio"].dropna()
     seen = f": its CPUs ran at {amount(speed.mean(), PERCENT)} of their undisturbed speed" if len(speed) else ""
     return f"The machine is virtual and shares its hardware{seen}. Ratios within this run hold better than absolute numbers."
+
+
+def _forgiven(results: Results) -> str:
+    """The pair whose ratio the adjustment for the CPUs' speed changed most, where that is more than nothing."""
+    cells = without_placebo(measured(results.cells)).dropna(subset=["unadjusted_rps"])
+    changes = np.log(cells["throughput_rps"] / cells["unadjusted_rps"])
+    most: tuple[float, str] = (np.log(SMALLEST_BAND_RATIO), "")
+    for workload, own in changes.groupby(cells["workload"]):
+        change, ends = own.max() - own.min(), cells.loc[[own.idxmax(), own.idxmin()], "system"]
+        if change > most[0]:
+            most = (change, f"{' / '.join(ends)} ({workload_title(cells, str(workload))})")
+    if not most[1]:
+        return ""
+    return (
+        f"Taking the CPUs' own speed out changed ratios by up to {amount(np.expm1(most[0]), PERCENT)}: {most[1]} rose by that. "
+        "This is right as far as chance made the CPU slower beside the first, and too kind to it as far as it slowed the CPU itself."
+    )
 
 
 def _shared(results: Results) -> str:

@@ -103,6 +103,7 @@ def _cell(draw, system, server, codec, workload, operations, rate):
         "operations_count": operations,
         "body_bytes": 377 * operations + 20,
         "throughput_rps": rate,
+        "unadjusted_rps": rate,
         "throughput_low_rps": rate * 0.985,
         "throughput_high_rps": rate * 1.014,
         "goodput_rps": rate,
@@ -227,6 +228,7 @@ def make_trials(cells, draw):
     trials = pd.DataFrame(rows, columns=["block", "window", "system", "workload", "throughput_rps", "warmup"])
     counts = ~trials["warmup"]
     trials["speed_ratio"] = np.where(counts, np.clip(draw.normal(0.9, 0.05, len(trials)), 0.5, 1), np.nan)
+    trials["peak_ratio"] = trials["speed_ratio"] ** 0.5
     trials["presence_ratio"] = np.where(counts, 0.99, np.nan)
     trials["weight_ratio"] = np.where(counts, 0.5, np.nan)
     trials["adjusted_rps"] = (trials["throughput_rps"] * 1.001).where(counts)

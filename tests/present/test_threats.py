@@ -26,6 +26,12 @@ def calm():
     return run
 
 
+def forgive(run):
+    """Adjusting gave one system 8 % more, and took nothing from the others."""
+    own = run.cells["system"].eq("gin+encoding/json")
+    run.cells["unadjusted_rps"] = run.cells["throughput_rps"] / np.where(own, 1.08, 1.0)
+
+
 def test_a_calm_run_is_threatened_by_its_design_alone():
     text = said(calm())
     assert "closed loop of 80 connections" in text
@@ -45,6 +51,7 @@ def test_a_calm_run_is_threatened_by_its_design_alone():
         ),
         (lambda run: run.machine.update(governor="powersave"), "governor was powersave"),
         (lambda run: run.cells.__setitem__("bottleneck", "client"), "lower bounds only"),
+        (forgive, "changed ratios by up to 8.0 %: gin+encoding/json / "),
         (lambda run: setattr(run, "precision_ratio", 0.0001), "known less precisely than the ±0.0 %"),
         (lambda run: run.checks.__setitem__("ok", run.checks["name"] != "steal"), "steal in 100 % of the trials"),
         (lambda run: run.versions.update(git_state="modified"), "differed from the commit"),
