@@ -109,7 +109,10 @@ def _virtual(results: Results) -> str:
 
 def _forgiven(results: Results) -> str:
     """The pair whose ratio the adjustment for the CPUs' speed changed most, where that is more than nothing."""
-    cells = without_placebo(measured(results.cells)).dropna(subset=["unadjusted_rps"])
+    cells = without_placebo(measured(results.cells))
+    if "unadjusted_rps" not in cells:
+        return ""  # a run that measured nothing
+    cells = cells.dropna(subset=["unadjusted_rps"])
     changes = np.log(cells["throughput_rps"] / cells["unadjusted_rps"])
     most: tuple[float, str] = (np.log(SMALLEST_BAND_RATIO), "")
     for workload, own in changes.groupby(cells["workload"]):

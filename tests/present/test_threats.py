@@ -64,6 +64,12 @@ def test_each_threat_is_said_when_it_holds(change, says):
     assert says in said(run)
 
 
+def test_a_run_that_measured_nothing_forgives_nothing():
+    run = calm()
+    run.cells = run.cells.drop(columns="unadjusted_rps")
+    assert "changed ratios" not in said(run)
+
+
 def test_a_run_without_intervals_says_that_it_shows_no_noise():
     run = calm()
     run.comparisons[["ratio_low", "ratio_high"]] = np.nan
