@@ -51,7 +51,7 @@ def test_a_calm_run_is_threatened_by_its_design_alone():
         ),
         (lambda run: run.machine.update(governor="powersave"), "governor was powersave"),
         (lambda run: run.cells.__setitem__("bottleneck", "client"), "lower bounds only"),
-        (forgive, "changed ratios by up to 8.0 %: gin+encoding/json / "),
+        (forgive, "changed ratios by up to 8.00 %: gin+encoding/json / "),
         (lambda run: setattr(run, "precision_ratio", 0.0001), "known less precisely than the ±0.0 %"),
         (lambda run: run.checks.__setitem__("ok", run.checks["name"] != "steal"), "steal in 100 % of the trials"),
         (lambda run: run.versions.update(git_state="modified"), "differed from the commit"),
