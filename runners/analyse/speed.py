@@ -15,6 +15,10 @@ system met more of the slow moments than another.
 - Slopes are estimated within cells by least squares with Huber's weights (Huber, Robust statistics, 1981), which a few odd
   windows cannot turn. Each cell has its own (a neighbour slows one server's code more than another's, and not at all what
   the server does not limit), drawn towards those of its whole workload as if six windows more had shown these.
+- A window is adjusted by what the windows of other blocks show (in ten parts, each by the other nine; with fewer blocks, each by all
+  others). Along slopes that were fitted to a window itself it would come too near to its cell's mean, and the fewer windows there are,
+  the more would intervals promise; so, what is not known of the slopes is a part of the scatter (Wager et al., High-dimensional
+  regression adjustments in randomized experiments, PNAS 113, 2016).
 - The slower the CPU was, the less exactly its speed tells what it cost: undisturbed windows scatter by one or two per cent, those
   at half the speed by six. So windows weigh by how slow their CPU was, as the inverse of the variance that windows of their workload
   have at that speed. It is learned from how far they lie from their cell's mean (Glejser, A new test for heteroskedasticity, Journal
@@ -24,7 +28,8 @@ system met more of the slow moments than another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -48,7 +53,7 @@ _FITTED = [*_COVARIATES, "log_rate"]
 # times: of a pause that is shorter than the T between two wakes of the probe only what is left when it wakes is seen, of length L on
 # average L² / 2T instead of L. For T = 2 ms and pauses of half a millisecond that is an eighth.
 _STEEPEST = np.array([1.25, 1.25, 8.0])
-_LEAST_WINDOWS = 12
+_LEAST_FREEDOM = 5
 # With fewer launches the weights cost more degrees of freedom than they save scatter.
 _LEAST_WEIGHED_BLOCKS = 10
 # However little windows seem to scatter at full speed: what is left beside the speed is there at any.
@@ -56,9 +61,38 @@ _LEAST_SCATTER = 0.25
 _BEST = 0.95
 _HUBER = 1.345
 _ROUNDS = 20
+_SETTLED = 1e-4
 _POOLED_WINDOWS = 6
 _CLEAR = 5.0
 _POLISHED = 3
+_PARTS = 10
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """Windows of one workload whose speed is known: covariates (windows × 3), logarithms of throughput, weights, cells."""
+
+    covariates: Floats
+    log_rate: Floats
+    weights: Floats
+    cell: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, known: pd.DataFrame) -> _Windows:
+        values = known[_FITTED].to_numpy(float)
+        return cls(values[:, :-1], values[:, -1], known["weight_ratio"].to_numpy(float), known["cell"].to_numpy())
+
+    def only(self, chosen: NDArray[np.bool_]) -> _Windows:
+        return _Windows(self.covariates[chosen], self.log_rate[chosen], self.weights[chosen], self.cell[chosen])
+
+    @property
+    def within_cells(self) -> _Windows:
+        """Less the weighted means in the cell."""
+        _, cell = np.unique(self.cell, return_inverse=True)
+        total = np.bincount(cell, self.weights)
+        means = [np.bincount(cell, self.weights * values) / total for values in (*self.covariates.T, self.log_rate)]
+        away = np.transpose([mean[cell] for mean in means])
+        return replace(self, covariates=self.covariates - away[:, :-1], log_rate=self.log_rate - away[:, -1])
 
 
 def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
@@ -97,20 +131,14 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
     found[_COVARIATES] = np.log(found[_SEEN])
     found["log_rate"] = np.log(found["throughput_rps"].where(found["throughput_rps"] > 0))
     found["weight_ratio"] = 1.0
-    slopes: dict[tuple[str, str], Floats] = {}
+    found["cell"] = found.groupby(_CELL).ngroup()
+    slopes = pd.DataFrame(0.0, found.index, _COVARIATES)
     for _, rows in found.groupby("workload"):
-        # Weights need to know how far windows lie off, and slopes what each window weighs: the second round hardly moves either.
-        weighed = rows
-        for _ in range(2):
-            slopes |= _slopes(weighed)
-            weighed = weighed.assign(weight_ratio=_weights(weighed, slopes))
-        found.loc[rows.index, "weight_ratio"] = weighed["weight_ratio"]
-    met = found[_COVARIATES] - mean_speed(found)
-    moved = pd.Series(0.0, index=found.index)
-    for cell, index in found.groupby(_CELL).groups.items():
-        moved[index] = met.loc[index].to_numpy(float) @ slopes.get(cell, np.zeros(len(_COVARIATES)))
+        found.loc[rows.index, "weight_ratio"] = _weights(rows)
+        slopes.loc[rows.index] = _slopes_elsewhere(found.loc[rows.index])
+    moved = ((found[_COVARIATES] - mean_speed(found)) * slopes).sum(axis=1, skipna=False)
     found["adjusted_rps"] = found["throughput_rps"] * np.exp(-moved.fillna(0.0))
-    return found.drop(columns=[*_COVARIATES, "log_rate"])
+    return found.drop(columns=[*_COVARIATES, "log_rate", "cell"])
 
 
 def launches(windows: pd.DataFrame) -> dict[int, Launch]:
@@ -152,19 +180,31 @@ def _share(values: pd.Series, best: pd.Series) -> pd.Series:
     return values / best.quantile(_BEST)
 
 
-def _slopes(rows: pd.DataFrame) -> dict[tuple[str, str], Floats]:
-    """How the logarithm of throughput goes with the covariates, for each cell of one workload."""
+def _slopes_elsewhere(rows: pd.DataFrame) -> pd.DataFrame:
+    """How the logarithm of throughput goes with the covariates, for each window of one workload, as other blocks show it."""
     known = rows.dropna(subset=_FITTED)
-    if len(known) < _LEAST_WINDOWS:
-        return {}
-    within, weights = _within_cells(known), known["weight_ratio"]
-    pooled, information = _fitted(within, weights)
-    prior = information * _POOLED_WINDOWS / len(known)
+    windows = _Windows.of(known)
+    part = pd.factorize(known["block"], sort=True)[0] % _PARTS
+    slopes = np.zeros((len(known), len(_COVARIATES)))
+    for number in np.unique(part):
+        here = part == number
+        found = _slopes(windows.only(~here), np.unique(windows.cell[here]))
+        slopes[here] = [found[cell] for cell in windows.cell[here]]
+    return pd.DataFrame(slopes, known.index, _COVARIATES).reindex(rows.index, fill_value=0.0)
+
+
+def _slopes(windows: _Windows, cells: Iterable[int]) -> dict[int, Floats]:
+    """How it goes in windows of one workload, for each of the cells; 0 where there are too few windows to learn from."""
+    if len(windows.cell) - len(np.unique(windows.cell)) < _LEAST_FREEDOM:
+        return dict.fromkeys(cells, np.zeros(len(_COVARIATES)))
+    within = windows.within_cells
+    pooled, information = _fitted(within)
+    prior = information * _POOLED_WINDOWS / len(windows.cell)
     found = {}
-    for name, cell in within.groupby([known[column] for column in _CELL]):
-        own, information = _fitted(cell, weights[cell.index])
+    for cell in cells:
+        own, information = _fitted(within.only(within.cell == cell))
         # The minimum of both sums of squares: the cell's own, and that of the windows which stand for the workload.
-        found[name] = _bounded(information + prior, information @ own + prior @ pooled)
+        found[cell] = _bounded(information + prior, information @ own + prior @ pooled)
     return found
 
 
@@ -179,42 +219,38 @@ def _bounded(information: Floats, products: Floats) -> Floats:
     return np.asarray(found.x, dtype=np.float64)
 
 
-def _weights(rows: pd.DataFrame, slopes: Mapping[tuple[str, str], Floats]) -> pd.Series:
+def _weights(rows: pd.DataFrame) -> pd.Series:
     """The weight of each window of one workload, by its speed; 1 where there are too few blocks to learn from."""
-    known = rows.dropna(subset=_FITTED)
+    alike, known = pd.Series(1.0, rows.index), rows.dropna(subset=_FITTED)
     if known["block"].nunique() < _LEAST_WEIGHED_BLOCKS:
-        return pd.Series(1.0, index=rows.index)
-    within = _within_cells(known)
-    each = np.array([slopes[cell] for cell in known[_CELL].itertuples(index=False, name=None)])
-    off = np.abs(within["log_rate"].to_numpy(float) - (within[_COVARIATES].to_numpy(float) * each).sum(axis=1))
+        return alike
+    windows = _Windows.of(known)
+    slopes, within = _slopes(windows, np.unique(windows.cell)), windows.within_cells
+    off = np.abs(
+        within.log_rate - [slopes[cell] @ met for cell, met in zip(within.cell, within.covariates, strict=True)]
+    )
     slow = np.clip(1 - known["speed_ratio"].to_numpy(float), 0.0, None)
     base, growth = np.linalg.lstsq(np.column_stack([np.ones(len(slow)), slow]), off, rcond=None)[0]
     base, growth = max(base, _LEAST_SCATTER * off.mean()), max(growth, 0.0)
     if base == 0:
-        return pd.Series(1.0, index=rows.index)
+        return alike
     return (1 + growth / base * (1 - rows["speed_ratio"]).clip(lower=0.0).fillna(0.0)) ** -2
 
 
-def _within_cells(known: pd.DataFrame) -> pd.DataFrame:
-    """Covariates and logarithm of throughput, less their weighted means in the cell."""
-    weighed = known[_FITTED].mul(known["weight_ratio"], axis=0).assign(weight=known["weight_ratio"])
-    sums = weighed.groupby([known[column] for column in _CELL]).transform("sum")
-    return known[_FITTED] - sums[_FITTED].div(sums["weight"], axis=0)
-
-
-def _fitted(within: pd.DataFrame, given: pd.Series) -> tuple[Floats, Floats]:
+def _fitted(within: _Windows) -> tuple[Floats, Floats]:
     """Slopes by iteratively reweighted least squares, and the weighted sums of squares and products of the covariates."""
-    root = np.sqrt(given.to_numpy(float))[:, None]
-    values = within.to_numpy(float) * root
-    x, y = values[:, :-1], values[:, -1]
-    weights = np.ones(len(y))
-    slopes = np.zeros(x.shape[1])
-    for _ in range(_ROUNDS):
+    root = np.sqrt(within.weights)
+    x, y = within.covariates * root[:, None], within.log_rate * root
+    weights: Floats = np.ones(len(y))
+    slopes: Floats = np.zeros(x.shape[1])
+    for _ in range(_ROUNDS if len(y) else 0):
         root = np.sqrt(weights)
-        slopes = np.linalg.lstsq(x * root[:, None], y * root, rcond=None)[0]
+        slopes[:] = np.linalg.lstsq(x * root[:, None], y * root, rcond=None)[0]
         residuals = np.abs(y - x @ slopes)
         scale = np.median(residuals) / 0.6745
         if scale == 0:
             break
-        weights = np.minimum(1.0, _HUBER * scale / np.maximum(residuals, 1e-12))
+        before, weights = weights, np.minimum(1.0, _HUBER * scale / np.maximum(residuals, 1e-12))
+        if np.abs(weights - before).max() < _SETTLED:
+            break
     return slopes, (x * weights[:, None]).T @ x

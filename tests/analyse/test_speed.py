@@ -185,3 +185,33 @@ def test_equal_systems_are_called_different_as_rarely_as_the_interval_promises()
         wrong += compare(launches(windows, "a"), launches(windows, "a again"), resamples=300).p_value < 0.05
     # 5 % are due; 9 % would be more than chance makes of 300.
     assert wrong <= 27
+
+
+@pytest.mark.parametrize("blocks", [4, 5])
+def test_also_with_a_few_windows_as_what_was_learned_from_them_is_not_taken_for_known(blocks):
+    wrong = 0
+    for seed in range(200):
+        windows = with_speed(simulated(seed, blocks=blocks, windows=1, noise=0.03))
+        wrong += compare(launches(windows, "a"), launches(windows, "a again"), resamples=300).p_value < 0.05
+    # 5 % are due; 9.5 % would be more than chance makes of 200.
+    assert wrong <= 19
+
+
+def test_a_window_is_adjusted_by_what_other_blocks_show_and_not_by_itself():
+    windows = simulated(6, blocks=8)
+    odd = windows.index[windows["block"] == 3]
+    doubled = windows.assign(
+        throughput_rps=windows["throughput_rps"].where(windows["block"] != 3, 2 * windows["throughput_rps"])
+    )
+    factors = (with_speed(frame).eval("adjusted_rps / throughput_rps") for frame in (windows, doubled))
+    assert next(factors)[odd].tolist() == pytest.approx(next(factors)[odd].tolist())
+
+
+def test_a_cell_that_no_other_block_has_is_adjusted_as_its_workload_is():
+    windows = simulated(7, rates=RATES | {"once": 20_000.0})
+    found = with_speed(windows[(windows["system"] != "once") | (windows["block"] == 2)])
+    logs = np.log(
+        found[["adjusted_rps", "throughput_rps"]].div(found["system"].map(RATES | {"once": 20_000.0}), axis=0)
+    )
+    apart = (logs[found["system"] == "once"] - logs[found["system"] == "a"].mean()).abs().mean()
+    assert apart["adjusted_rps"] < 0.03 < apart["throughput_rps"]
