@@ -234,7 +234,9 @@ def _weights(rows: pd.DataFrame) -> pd.Series:
     base, growth = max(base, _LEAST_SCATTER * off.mean()), max(growth, 0.0)
     if base == 0:
         return alike
-    return (1 + growth / base * (1 - rows["speed_ratio"]).clip(lower=0.0).fillna(0.0)) ** -2
+    weights = (1 + growth / base * (1 - rows["speed_ratio"]).clip(lower=0.0)) ** -2
+    # Whose speed is not known may have been the slowest, and is not adjusted either.
+    return weights.fillna(weights.min())
 
 
 def _fitted(within: _Windows) -> tuple[Floats, Floats]:

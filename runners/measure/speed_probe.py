@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import struct
 import subprocess
 import sys
 import time
@@ -28,10 +27,10 @@ from types import TracebackType
 from typing import Any
 
 PERIOD_S = 0.002
-_HEADER = struct.Struct("<q")
-_RECORD = struct.Struct("<dd")
+# The ring: how many records there were, then records of a moment and a time, all of them numbers of eight bytes, which are
+# stored whole; `struct` would put zeros first, and who reads just then would see none.
 _RECORDS_COUNT = 1 << 16
-_SIZE = _HEADER.size + _RECORDS_COUNT * _RECORD.size
+_SIZE = 8 * (1 + 2 * _RECORDS_COUNT)
 _END_TIMEOUT_S = 2.0
 
 
@@ -109,12 +108,21 @@ def _p90(ascending: list[float]) -> float:
 
 def _recent(ring: mmap.mmap, start_s: float) -> Iterable[tuple[float, float]]:
     """The records since a moment, newest first."""
-    (count,) = _HEADER.unpack_from(ring)
-    for number in range(count - 1, max(-1, count - _RECORDS_COUNT), -1):
-        record = _RECORD.unpack_from(ring, _HEADER.size + number % _RECORDS_COUNT * _RECORD.size)
-        if record[0] < start_s:
-            return
-        yield record
+    with memoryview(ring) as whole, whole.cast("d") as numbers:
+        count = int(numbers[0])
+        for number in range(count - 1, max(-1, count - _RECORDS_COUNT), -1):
+            place = 1 + 2 * (number % _RECORDS_COUNT)
+            at_s, burst_s = numbers[place], numbers[place + 1]
+            if at_s < start_s:
+                return
+            yield at_s, burst_s
+
+
+def _append(numbers: memoryview[float], at_s: float, burst_s: float) -> None:
+    count = int(numbers[0])
+    place = 1 + 2 * (count % _RECORDS_COUNT)
+    numbers[place], numbers[place + 1] = at_s, burst_s
+    numbers[0] = count + 1
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -128,18 +136,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _probe(cpu: int, path: str, parent: int) -> None:
     os.sched_setaffinity(0, {cpu})
-    block, count = bytes(2048), 0
-    with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), _SIZE) as ring:
+    block = bytes(2048)
+    with (
+        Path(path).open("r+b") as file,
+        mmap.mmap(file.fileno(), _SIZE) as ring,
+        memoryview(ring) as whole,
+        whole.cast("d") as numbers,
+    ):
         while os.getppid() == parent:
             for _ in range(2):  # what another program left in the caches must not count
                 hashlib.blake2b(block)
             at_s, before_ns = time.monotonic(), time.thread_time_ns()
             for _ in range(6):
                 hashlib.blake2b(block)
-            burst_s = (time.thread_time_ns() - before_ns) * 1e-9
-            _RECORD.pack_into(ring, _HEADER.size + count % _RECORDS_COUNT * _RECORD.size, at_s, burst_s)
-            count += 1
-            _HEADER.pack_into(ring, 0, count)
+            _append(numbers, at_s, (time.thread_time_ns() - before_ns) * 1e-9)
             time.sleep(PERIOD_S)
 
 

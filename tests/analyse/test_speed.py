@@ -172,6 +172,14 @@ def test_without_a_probe_throughputs_are_as_measured(missing):
     assert found["speed_ratio"].isna().all()
 
 
+def test_a_window_whose_speed_is_not_known_weighs_no_more_than_any_other():
+    windows = simulated(9, blocks=20, slow_noise=0.2)
+    windows.loc[17, ["probe_mean_hz", "probe_p90_hz", "probe_wakes_hz"]] = np.nan
+    found = with_speed(windows)
+    assert found.loc[17, "adjusted_rps"] == found.loc[17, "throughput_rps"]
+    assert found.loc[17, "weight_ratio"] == found["weight_ratio"].min() < 0.5
+
+
 def test_too_few_windows_and_none_at_all_are_left_alone():
     few = with_speed(simulated(1).head(5))
     assert few["adjusted_rps"].tolist() == few["throughput_rps"].tolist()

@@ -1,9 +1,11 @@
 """The probe that sees how fast a CPU is."""
 
+import mmap
 import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -48,6 +50,32 @@ def test_the_share_of_the_best_speed_is_the_median_against_the_90th_percentile(m
     monkeypatch.setattr(speed_probe, "_recent", lambda ring, _: [(5.0, burst_s) for burst_s in bursts[ring]])
     assert probes.shares(0.0, 10.0) == {0: 1.0, 1: 0.5, 3: 1.0}
     assert probes.shares(0.0, 5.0) == {}
+
+
+def test_what_a_probe_has_seen_is_there_also_while_it_writes():
+    writer = """
+import mmap, sys
+sys.path.insert(0, sys.argv[1])
+import speed_probe
+with mmap.mmap(int(sys.argv[2]), speed_probe._SIZE) as ring, memoryview(ring) as whole, whole.cast("d") as numbers:
+    while True:
+        speed_probe._append(numbers, 1.0, 1.0)
+"""
+    file = os.memfd_create("ring")
+    os.ftruncate(file, speed_probe._SIZE)
+    folder = str(Path(speed_probe.__file__).parent)
+    with mmap.mmap(file, speed_probe._SIZE) as ring:
+        process = subprocess.Popen([sys.executable, "-I", "-S", "-c", writer, folder, str(file)], pass_fds=[file])
+        try:
+            deadline = time.monotonic() + 60
+            while not any(speed_probe._recent(ring, 0.5)):
+                assert time.monotonic() < deadline
+            missed = sum(next(iter(speed_probe._recent(ring, 0.5)), None) is None for _ in range(100_000))
+        finally:
+            process.kill()
+            process.wait()
+            os.close(file)
+    assert missed == 0
 
 
 def test_leaving_ends_the_probes():
