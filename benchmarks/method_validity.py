@@ -4,7 +4,8 @@ Run it for as long as you can spare: ``.venv/bin/python benchmarks/method_validi
 
 It measures blocks of one small server under four names: plain, plain again, the A/A control, and burning, which spends
 0.55 µs of CPU time more on each request. Then it lets the method decide, as a run would: from every fifth block on it takes
-blocks until every ratio is known to the precision asked for, and gives verdicts with the noise floor of just these blocks.
+blocks until every ratio is known to the precision asked for, or it has as many as a run may have, and gives verdicts with the noise
+floor of just these blocks.
 Plain against plain again must not be called different (false positives); plain against burning must (detections). How large
 that difference really is, all blocks together say.
 """
@@ -40,7 +41,7 @@ RESAMPLES = 2_000
 def main(
     minutes: Annotated[float, typer.Option(help="How long to measure.")] = 25.0,
     precision: Annotated[float, typer.Option(help="Half-width at which a run stops.")] = 0.02,
-    least: Annotated[int, typer.Option(help="Blocks of a run, at least.")] = 5,
+    least: Annotated[int, typer.Option(min=2, help="Blocks of a run, at least.")] = 5,
     most: Annotated[int, typer.Option(help="Blocks of a run, at most.")] = 30,
     apart: Annotated[int, typer.Option(help="Blocks from the first one of a run to that of the next.")] = 5,
     run_id: Annotated[
@@ -53,10 +54,14 @@ def main(
         measure_blocks(known, minutes)
     windows = sound_windows(known)
     blocks = sorted(windows["block"].unique())
+    if len(blocks) < most:
+        raise SystemExit(
+            f"{len(blocks)} blocks were measured, a run takes up to {most}: measure longer, or give a smaller --most"
+        )
+    starts = range(0, len(blocks) - most + 1, apart)
     decided = [
-        found
-        for start in tqdm(range(0, len(blocks) - least + 1, apart), desc="Deciding", leave=False)
-        if (found := decide(windows, blocks[start : start + most], precision, least))
+        decide(windows, blocks[start : start + most], precision, least)
+        for start in tqdm(starts, desc="Deciding", leave=False)
     ]
     report(known, windows, pd.DataFrame(decided), len(blocks))
 
@@ -74,20 +79,20 @@ def sound_windows(known: Run) -> pd.DataFrame:
     return trials[~trials["warmup"].astype(bool) & ~trials["void"].astype(bool)]
 
 
-def decide(windows: pd.DataFrame, blocks: list[int], precision: float, least: int) -> dict[str, Any] | None:
-    """What a run says that measures just these blocks, as far as it needs them; None when it does not get so far."""
+def decide(windows: pd.DataFrame, blocks: list[int], precision: float, least: int) -> dict[str, Any]:
+    """What a run says that measures just these blocks, as far as it needs them."""
     for count in range(least, len(blocks) + 1):
         found = ratios(windows[windows["block"].isin(blocks[:count])])
         reached = precision_reached(ratio.interval for ratio in found.values())
-        if reached <= precision or count == len(blocks):
-            floor = noise_floor([found[PLACEBO, PLAIN].interval])
-            adjusted = holm([found[pair].p_value for pair in PAIRS])
-            said = {
-                f"{first} / {second}": verdict(found[first, second].interval, floor, p)
-                for (first, second), p in zip(PAIRS, adjusted, strict=True)
-            }
-            return {"blocks": count, "reached": reached, "floor": floor, **said}
-    return None
+        if reached <= precision:
+            break
+    floor = noise_floor([found[PLACEBO, PLAIN].interval])
+    adjusted = holm([found[pair].p_value for pair in PAIRS])
+    said = {
+        f"{first} / {second}": verdict(found[first, second].interval, floor, p)
+        for (first, second), p in zip(PAIRS, adjusted, strict=True)
+    }
+    return {"blocks": count, "reached": reached, "floor": floor, **said}
 
 
 def ratios(windows: pd.DataFrame) -> dict[tuple[str, str], Any]:
