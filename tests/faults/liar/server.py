@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from email.utils import formatdate
 
 # More than are asked before a window, fewer than any window has.
@@ -46,10 +47,10 @@ def answer(fault: str, serial: int) -> tuple[str, bytes]:
 
 
 def serve(connection: socket.socket, fault: str) -> None:
-    """Answer the requests of one connection."""
+    """Answer the requests of one connection until its client ends it, in whichever way."""
     global _answered
     received = b""
-    with connection:
+    with connection, suppress(ConnectionError):
         while True:
             while b"\r\n\r\n" not in received:
                 more = connection.recv(65536)
