@@ -28,11 +28,11 @@ from runners.machine.topology import read_cores
 from runners.measure.block import BlockSettings
 from runners.measure.design import DELAYS_MS, Design, connection_shapes, design, load_shapes
 from runners.measure.levels import fitted
+from runners.measure.load_source import LoadSource
 from runners.measure.rates import RatedLoad, plan_rates, with_rates
 from runners.measure.run import measure
 from runners.measure.speed_probe import SpeedProbes
 from runners.measure.verify import build_all, full_image, verify_server
-from runners.measure.window import LoadSource
 from runners.parameters import Parameters, Profile, check_parameters, from_notebook
 from runners.planning import planned
 from runners.present import narrative
@@ -162,8 +162,9 @@ class Experiment:
         In a fresh design a process has one window: launches are what is sampled, and opening takes its time.
         """
         profile = self.parameters.effective_profile
-        profile = profile.with_windows(1) if self.design.fresh else profile
-        return replace(profile, **self.run.read().get("windows", {})) if self.run.exists else profile
+        profile = replace(profile, windows_count=1) if self.design.fresh else profile
+        # Runs begun before there were turns have none.
+        return replace(profile, **{"turn_s": 0.0, **self.run.read().get("windows", {})}) if self.run.exists else profile
 
     def measure(self) -> None:
         """Build and verify the servers, then measure; a run of the same id goes on where it was interrupted.

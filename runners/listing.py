@@ -80,7 +80,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"wrkbook {__version__}\n\nExperiments"
     for entry in found["experiments"]:
         yield f"  {entry['experiment']:26} {_last_run(entry)}"
-    for heading, generators in (("Systems", False), ("Load generators (wrk comes with the image)", True)):
+    for heading, generators in (("Systems", False), ("Load generators", True)):
         yield f"\n{heading}"
         for system in found["systems"]:
             if (system["role"] == "generator") == generators:

@@ -19,6 +19,7 @@ class Profile:
 
     `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
     The budget ends a run after at least `sure_blocks`: one under a budget that was asked for, `min_blocks` else.
+    Windows are measured in turns of `turn_s` where they can be (:mod:`runners.measure.turns`); 0: in one piece.
     """
 
     warmup_s: float
@@ -30,17 +31,12 @@ class Profile:
     description: str
     priming_s: float = 0.0
     sure_blocks: int = 1
-
-    def with_windows(self, count: int) -> Profile:
-        """The profile with so many windows of each cell in a block; a lone one is long enough to be looked at by itself."""
-        return replace(self, windows_count=count, window_s=self.window_s if count > 1 else max(self.window_s, _LONE_S))
+    turn_s: float = 0.0
 
 
-_LONE_S = 1.0
-# Windows of a second were seen to scatter no less than those of half a second: in the same time, more of them tell more (CONTRIBUTING.md).
 PROFILES = {
     "quick": Profile(0.3, 1.0, 1, 3, 3, 60, "a smoke run: 3 blocks of 1 s windows"),
-    "standard": Profile(0.3, 0.5, 4, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
+    "standard": Profile(0.3, 1.0, 2, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
     "publication": Profile(2.0, 15.0, 1, 20, 100, 600, "15 s windows as the published benchmarks, at least 20 blocks"),
 }
 
@@ -78,6 +74,9 @@ class Parameters(BaseModel):
         0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
     )
     windows_count: int = Field(0, ge=0, le=1000, description="windows of a cell in each block; 0: the profile's")
+    turn_ms: int = Field(
+        100, ge=0, le=1000, description="windows of all systems in turns of so many milliseconds; 0: in one piece"
+    )
     priming_s: float = Field(
         0.0, ge=0, le=600, description="full load for each launched process, in the place of warm-ups"
     )
@@ -107,12 +106,14 @@ class Parameters(BaseModel):
                 f"parameter min_blocks ({least}) is larger than max_blocks ({most})", "lower it, or raise max_blocks"
             )
         return replace(
-            chosen.with_windows(self.windows_count or chosen.windows_count),
+            chosen,
+            windows_count=self.windows_count or chosen.windows_count,
             warmup_s=0.0 if self.priming_s else chosen.warmup_s,
             min_blocks=least,
             max_blocks=most,
             budget_minutes=self.budget_minutes or chosen.budget_minutes,
             priming_s=self.priming_s,
+            turn_s=self.turn_ms / 1000,
             sure_blocks=least if self.min_blocks or not self.budget_minutes else 1,
         )
 

@@ -28,7 +28,7 @@ def planned(experiment: Experiment) -> Fragment:
         "block": f"{'each cell on a process of its own' if experiment.design.fresh else 'every system launched once, all alive'}; "
         f"{len(experiment.design.cells)} cells, each a warm-up of {profile.warmup_s:g} s "
         + (f"({profile.priming_s:g} s of full load before a system's first) " if profile.priming_s else "")
-        + f"and {profile.windows_count} × {profile.window_s:g} s in shuffled order: about {format_duration(per_block_s)}",
+        + f"and {profile.windows_count} × {profile.window_s:g} s {_how(experiment)}: about {format_duration(per_block_s)}",
         "blocks": f"{profile.min_blocks} to {profile.max_blocks}, until every ratio is known to ±{experiment.parameters.precision:.1%}, "
         f"for at most {format_duration(most)}",
         "load": f"{' and '.join(generator.name for generator in experiment.generators)}, {_connections(experiment)} connections, "
@@ -38,6 +38,14 @@ def planned(experiment: Experiment) -> Fragment:
     return plan(
         [(cell.workload.label, cell.system.name, _path(experiment, cell)) for cell in experiment.design.cells], facts
     )
+
+
+def _how(experiment: Experiment) -> str:
+    """How the windows of a block follow one another."""
+    turn_s = 0.0 if experiment.design.fresh else experiment.profile.turn_s
+    if not turn_s or not any(generator.clock for generator in experiment.generators):
+        return "in shuffled order"
+    return f"in turns of {turn_s * 1000:g} ms where nothing goes on while a server is stopped, else in shuffled order"
 
 
 def _connections(experiment: Experiment) -> str:

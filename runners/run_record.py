@@ -33,7 +33,9 @@ def run_record(
         "started_at": datetime.now(UTC).isoformat(),
         "profile": experiment.parameters.profile,
         "parameters": experiment.parameters.model_dump(exclude={"run_id"}),
-        "windows": {name: getattr(experiment.profile, name) for name in ("warmup_s", "window_s", "windows_count")},
+        "windows": {
+            name: getattr(experiment.profile, name) for name in ("warmup_s", "window_s", "windows_count", "turn_s")
+        },
         "pinning": experiment.pinning.as_dict(),
         "backends": {
             server.name: backend_facts(server, experiment.pinning.server) | {"statements": _statements(experiment)}

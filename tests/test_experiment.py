@@ -1,5 +1,7 @@
 """An experiment as its notebook sees it, before anything is launched."""
 
+from dataclasses import replace
+
 import pytest
 
 from runners.experiment import Experiment
@@ -10,9 +12,9 @@ from runners.ledger import Run
 def begun(tmp_path):
     """An experiment whose run was begun with a record, or with None was not."""
 
-    def begin(record, **changed):
-        experiment = Experiment("01-ping", {"run_id": "known"}, workloads=["ping"], **changed)
-        experiment.run = Run("01-ping", "known", tmp_path)
+    def begin(record, run_id="known", **changed):
+        experiment = Experiment("01-ping", {"run_id": run_id}, workloads=["ping"], **changed)
+        experiment.run = Run("01-ping", run_id, tmp_path)
         if record is not None:
             experiment.run.open(record)
         return experiment
@@ -27,8 +29,15 @@ def test_a_run_goes_on_and_is_told_with_the_windows_that_it_was_begun_with(begun
 
 
 def test_a_new_run_and_one_that_says_nothing_of_its_windows_have_those_of_the_profile(begun):
-    new, old = begun(None), begun({})
-    assert new.profile == old.profile == new.parameters.effective_profile
+    new, old = begun(None, "new"), begun({}, "old")
+    assert new.profile == new.parameters.effective_profile
+    assert replace(old.profile, turn_s=new.profile.turn_s) == new.profile
+
+
+def test_a_run_that_was_begun_before_there_were_turns_goes_on_in_one_piece(begun):
+    assert begun(None, "new").profile.turn_s == 0.1
+    assert begun({"windows": {"window_s": 0.5}}, "old").profile.turn_s == 0
+    assert begun({"windows": {"turn_s": 0.01}}, "changed").profile.turn_s == 0.01
 
 
 def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_at_least(begun):

@@ -22,13 +22,16 @@ class Generator(Protocol):
     ----------
     name : as its authors write it
     packages : Debian packages that hold it
-    built_by : the folder of ``servers/`` that builds it, shown at /build; None where a Debian package holds it
+    built_by : the folder of ``servers/`` that builds it, or something for it, shown at /build; None where nothing is built
+    clock : the library in its sandbox that lets its clock stand still while it is stopped (``servers/wrk/clock.cpp``); None: it cannot
+        be measured in turns
     opens_first : whether it opens all its connections before it sends the first request, and ends when it gets SIGINT
     """
 
     name: str
     packages: tuple[str, ...]
     built_by: str | None
+    clock: str | None
     opens_first: bool
 
     def prepare(self, request: Request, folder: Path) -> None:

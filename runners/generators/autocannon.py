@@ -48,6 +48,7 @@ class Autocannon:
     name: str = "autocannon"
     packages: tuple[str, ...] = ("nodejs",)
     built_by: str | None = "autocannon"
+    clock: str | None = None
     opens_first: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:

@@ -58,6 +58,7 @@ class PerfGauge:
     name: str = "perf-gauge"
     packages: tuple[str, ...] = ("python3",)
     built_by: str | None = "perf-gauge"
+    clock: str | None = None
     opens_first: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:

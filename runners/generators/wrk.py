@@ -36,7 +36,8 @@ class Wrk:
 
     name: str = "wrk"
     packages: tuple[str, ...] = ("wrk",)
-    built_by: str | None = None
+    built_by: str | None = "wrk"
+    clock: str | None = "/build/clock.so"
     opens_first: bool = True
 
     def prepare(self, request: Request, folder: Path) -> None:

@@ -44,11 +44,14 @@ def machine_facts() -> dict[str, Any]:
 
 
 def project_facts() -> dict[str, str]:
-    """The git commit of the project and whether its files differ from it."""
+    """The git commit of the project and whether its files differ from it, but for what runs write themselves."""
     commit = _git("rev-parse", "HEAD")
     if not commit:
         return {"git_commit": "not a git checkout"}
-    return {"git_commit": commit, "git_state": "modified" if _git("status", "--porcelain") else "clean"}
+    return {
+        "git_commit": commit,
+        "git_state": "modified" if _git("status", "--porcelain", "--", ".", ":!data") else "clean",
+    }
 
 
 def hypervisor(root: Path = _ROOT) -> str:

@@ -6,6 +6,7 @@ of its own, launched before its windows and ended after them.
 
 from __future__ import annotations
 
+import random
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -17,9 +18,10 @@ from typing import Any
 
 from runners.contract.bodies import Style
 from runners.errors import WrkbookError
-from runners.measure.design import Cell, Design
+from runners.measure.design import Cell, Design, side_by_side
+from runners.measure.load_source import LoadSource
 from runners.measure.trial import Trial, begin
-from runners.measure.window import LoadSource
+from runners.measure.turns import windows_in_turns
 from runners.parameters import Profile
 from runners.records import System
 from runners.systems.backend import FIRST_BACKEND_PORT, Backend
@@ -106,14 +108,39 @@ def _together(
         trial.verify("verified_before")
     primed: set[System] = set()
     for visit in range(settings.profile.windows_count):
-        for cell in settings.design.order(settings.seed, number, visit):
-            if cell in trials:
-                step(f"{cell.system.name}, {cell.workload.label}")
-                priming_s = 0.0 if cell.system in primed else settings.profile.priming_s
-                trials[cell].visit(settings, first=visit == 0, priming_s=priming_s)
-                primed.add(cell.system)
+        first = visit == 0
+        order = [trials[cell] for cell in settings.design.order(settings.seed, number, visit) if cell in trials]
+        in_turns = [trial.cell for trial in order if trial.takes_turns(settings)]
+        for place, group in enumerate(side_by_side(in_turns), 1):
+            waiting = [trials[cell] for cell in group]
+            for trial in waiting:
+                step(f"{len(group)} systems in turns, {trial.cell.workload.label}")
+                trial.warm_up(settings, first=first, priming_s=_priming_s(settings, trial, primed))
+            _in_turns(settings, waiting, number, f"{visit + 1}.{place}")
+        for trial in order:
+            if not trial.takes_turns(settings):
+                step(f"{trial.cell.system.name}, {trial.cell.workload.label}")
+                trial.visit(settings, first=first, priming_s=_priming_s(settings, trial, primed))
     for trial in trials.values():
         trial.verify("verified_after")
+
+
+def _priming_s(settings: BlockSettings, trial: Trial, primed: set[System]) -> float:
+    """How long the system of a trial is primed now: not if it has been."""
+    if trial.cell.system in primed:
+        return 0.0
+    primed.add(trial.cell.system)
+    return settings.profile.priming_s
+
+
+def _in_turns(settings: BlockSettings, trials: Iterable[Trial], number: int, name: str) -> None:
+    """A window for each of some trials of block `number`, no two of them of one system, in turns."""
+    ready = [trial for trial in trials if trial.ready]
+    asked = [(trial.asked, trial.load(settings)) for trial in ready]
+    order = random.Random(f"{settings.seed}/{number}/{name}")
+    windows = windows_in_turns(settings.source, asked, settings.profile.turn_s, order, name)
+    for trial, window in zip(ready, windows, strict=True):
+        trial.add(settings, window)
 
 
 def _alone(settings: BlockSettings, trial: Trial, port: int, step: Callable[[str], None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -124,6 +124,26 @@ def design(
         servers = dict.fromkeys(cell.system.server for cell in cells)
         cells += [Cell(System(name), variant) for variant in sizes.variants(floor) for name in servers]
     return Design(tuple(cells), compared, floor, fresh)
+
+
+def side_by_side(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """The cells in groups in which no system is twice, so that all of a group can be open at the same time.
+
+    All cells of a workload are in one group, as they are compared; the groups, and the cells of each, keep the order of `cells`.
+    """
+    workloads: dict[Workload, list[Cell]] = {}
+    for cell in cells:
+        workloads.setdefault(cell.workload, []).append(cell)
+    groups: list[list[Cell]] = []
+    for found in workloads.values():
+        systems = {cell.system for cell in found}
+        for group in groups:
+            if not systems & {cell.system for cell in group}:
+                group += found
+                break
+        else:
+            groups.append(found)
+    return groups
 
 
 def _shapes_of(shapes: Sequence[LoadShape], *, first_size: bool) -> Sequence[LoadShape]:

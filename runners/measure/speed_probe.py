@@ -19,7 +19,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
@@ -72,7 +73,11 @@ class SpeedProbes:
         self._stack.close()
 
     def between(self, start_s: float, end_s: float) -> dict[str, dict[str, Any]]:
-        """What the probes saw between two moments of the monotonic clock.
+        """What the probes saw between two moments of the monotonic clock; see :meth:`within`."""
+        return self.within([(start_s, end_s)])
+
+    def within(self, intervals: Sequence[tuple[float, float]]) -> dict[str, dict[str, Any]]:
+        """What the probes saw within some intervals of the monotonic clock, ascending and apart.
 
         Returns
         -------
@@ -82,21 +87,27 @@ class SpeedProbes:
             tenth of the time). CPUs without samples are missing.
         """
         found = {}
-        for cpu, rates in self._rates(start_s, end_s).items():
+        duration_s = sum(end_s - start_s for start_s, end_s in intervals)
+        for cpu, rates in self._rates(intervals).items():
             mean = sum(rates) / len(rates)
-            wakes = round(len(rates) / (end_s - start_s), 2)
+            wakes = round(len(rates) / duration_s, 2)
             found[str(cpu)] = {"wakes_hz": wakes, "mean_hz": round(mean), "p90_hz": round(_p90(rates))}
         return found
 
     def shares(self, start_s: float, end_s: float) -> dict[int, float]:
         """CPU → its median rate between two moments as a share of its 90th percentile there; without samples: missing."""
-        return {cpu: min(1.0, median(rates) / _p90(rates)) for cpu, rates in self._rates(start_s, end_s).items()}
+        return {cpu: min(1.0, median(rates) / _p90(rates)) for cpu, rates in self._rates([(start_s, end_s)]).items()}
 
-    def _rates(self, start_s: float, end_s: float) -> dict[int, list[float]]:
+    def _rates(self, intervals: Sequence[tuple[float, float]]) -> dict[int, list[float]]:
         """CPU → the rates of its bursts, ascending; CPUs without any are missing."""
         found = {}
+        starts = [start_s for start_s, _ in intervals]
         for cpu, ring in self._rings.items():
-            rates = sorted(1 / burst_s for at_s, burst_s in _recent(ring, start_s) if at_s < end_s and burst_s > 0)
+            rates = sorted(
+                1 / burst_s
+                for at_s, burst_s in _recent(ring, starts[0])
+                if burst_s > 0 and at_s < intervals[bisect_right(starts, at_s) - 1][1]
+            )
             if rates:
                 found[cpu] = rates
         return found

@@ -11,9 +11,10 @@ from runners.contract.requests import answer_tolerance, backend_work, contract_r
 from runners.generators import GeneratorError
 from runners.machine.topology import format_cpu_list
 from runners.measure.design import Cell
+from runners.measure.load_source import Asked
 from runners.measure.opening import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, window_seconds
 from runners.measure.sampling import memory, role_sample
-from runners.measure.window import Asked
+from runners.measure.window import in_one_piece
 from runners.records import Load, Request
 from runners.systems.backend import Backend
 from runners.systems.catalogue import Service
@@ -72,25 +73,74 @@ class Trial:
 
     def visit(self, settings: BlockSettings, *, first: bool, priming_s: float = 0.0) -> None:
         """Measure one window, the first time a warm-up before it; `priming_s` of full load before that, whatever its rate."""
-        # One that ended since its last window has no use for another.
-        if self.process is None or self.failed or self._ended(""):
+        self.warm_up(settings, first=first, priming_s=priming_s)
+        self._run(settings, self.load(settings), "window")
+
+    def warm_up(self, settings: BlockSettings, *, first: bool, priming_s: float = 0.0) -> None:
+        """What comes before the first window: `priming_s` of full load, whatever its rate, and a warm-up."""
+        if priming_s:
+            load = self.load(settings)
+            connections = min(load.connections, settings.connections)
+            full = replace(load, rate_rps=None, asked_rps=None, connections=connections, duration_s=priming_s)
+            self._run(settings, full, "priming")
+        if first and settings.profile.warmup_s > 0:
+            load = self.load(settings)
+            many = load.connections >= LEAST_WATCHED
+            connections = min(load.connections, MOST_WARM_UP_CONNECTIONS) if many else load.connections
+            threads = min(load.threads, connections)
+            warm_up_s = settings.profile.warmup_s
+            self._run(settings, replace(load, connections=connections, threads=threads, duration_s=warm_up_s), "warmup")
+
+    def _run(self, settings: BlockSettings, load: Load, kind: str) -> None:
+        if not self.ready:
             return
-        asked = Asked(self.process, self.request, self.record["generator"], self.folder, self.backend)
-        warmed = first and settings.profile.warmup_s > 0
-        for kind in [*(["priming"] if priming_s else []), *(["warmup"] if warmed else []), "window"]:
-            load = _load(settings, self.cell, kind)
-            if kind == "priming":
-                connections = min(load.connections, settings.connections)
-                load = replace(load, rate_rps=None, asked_rps=None, connections=connections, duration_s=priming_s)
-            if load.connections >= LEAST_WATCHED and (short := wait_for_ports(self.process.port, load.connections)):
-                self.fail("ports", short)
-                return
-            window = settings.source.window(asked, load, kind)
-            self.record["windows"].append(window)
-            if not self._ended(" under load"):
-                self._judge(settings, window)
-            if self.failed:
-                return
+        assert self.process is not None
+        if load.connections >= LEAST_WATCHED and (short := wait_for_ports(self.process.port, load.connections)):
+            self.fail("ports", short)
+            return
+        self.add(settings, in_one_piece(settings.source, self.asked, load, kind))
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be measured: one that ended since its last window has no use for another."""
+        return self.process is not None and not self.failed and not self._ended("")
+
+    @property
+    def asked(self) -> Asked:
+        """Who is asked for what."""
+        assert self.process is not None
+        return Asked(self.process, self.request, self.record["generator"], self.folder, self.backend)
+
+    def takes_turns(self, settings: BlockSettings) -> bool:
+        """Whether its windows are measured in turns with those of other cells: then nothing of its work goes on while it is stopped."""
+        load, generator = self.load(settings), settings.source.generators[self.record["generator"]]
+        return (
+            settings.profile.turn_s > 0
+            and generator.clock is not None
+            and self.backend is None
+            and self.cell.workload.delay_ms is None
+            and load.rate_rps is None
+            and load.connections < LEAST_WATCHED
+        )
+
+    def add(self, settings: BlockSettings, window: dict[str, Any]) -> None:
+        """Add a window to the record, and see whether server and load generator came through it."""
+        self.record["windows"].append(window)
+        if not self._ended(" under load"):
+            self._judge(settings, window)
+
+    def load(self, settings: BlockSettings) -> Load:
+        """The load of a window."""
+        shape = self.cell.workload.shape
+        connections = shape.connections or settings.connections
+        return Load(
+            connections,
+            min(settings.threads, connections),
+            window_seconds(settings.profile.window_s, connections),
+            rate_rps=shape.rate_rps,
+            keepalive_requests=shape.keepalive_requests,
+            asked_rps=shape.asked_rps,
+        )
 
     def _ended(self, when: str) -> bool:
         """Whether server or backend is gone, which is the trial's failure then."""
@@ -147,21 +197,3 @@ def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Tri
     prepared.mkdir()
     settings.source.generators[record["generator"]].prepare(request, prepared)
     return Trial(cell, service, record, request, prepared)
-
-
-def _load(settings: BlockSettings, cell: Cell, kind: str) -> Load:
-    shape, profile = cell.workload.shape, settings.profile
-    connections = shape.connections or settings.connections
-    seconds = window_seconds(profile.window_s, connections)
-    if kind == "warmup":
-        seconds = profile.warmup_s
-        connections = min(connections, MOST_WARM_UP_CONNECTIONS) if connections >= LEAST_WATCHED else connections
-    threads = min(settings.threads, connections)
-    return Load(
-        connections,
-        threads,
-        seconds,
-        rate_rps=shape.rate_rps,
-        keepalive_requests=shape.keepalive_requests,
-        asked_rps=shape.asked_rps,
-    )

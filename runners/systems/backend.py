@@ -86,6 +86,23 @@ def work_between(before: Mapping[str, Work], after: Mapping[str, Work]) -> dict[
     }
 
 
+def counted(backend: Backend | None) -> dict[str, Work] | None:
+    """The work that a backend has done so far; None where there is none, or it cannot say any more."""
+    if backend is None:
+        return None
+    try:
+        return backend.work()
+    except WrkbookError:
+        return None  # it has ended
+
+
+def work_done(before: Mapping[str, Work] | None, after: Mapping[str, Work] | None) -> dict[str, dict[str, int]] | None:
+    """What was done between two counts, by kind, for a record; None where one of them is missing."""
+    if before is None or after is None:
+        return None
+    return {kind: work._asdict() for kind, work in work_between(before, after).items()}
+
+
 def backend_name(server: Server) -> str | None:
     """The backend that a server's services need; None when they need none.
 

@@ -14,9 +14,9 @@ from runners.machine.pinning import plan_pinning
 from runners.machine.topology import read_cores
 from runners.measure.block import BlockSettings, measure_block
 from runners.measure.design import design
+from runners.measure.load_source import LoadSource
 from runners.measure.speed_probe import SpeedProbes
 from runners.measure.verify import full_image
-from runners.measure.window import LoadSource
 from runners.parameters import Profile
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue

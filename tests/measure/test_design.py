@@ -1,10 +1,13 @@
 """The design: which cells, in which order."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runners.errors import WrkbookError
-from runners.measure.design import design, load_shapes
+from runners.measure.design import Cell, design, load_shapes, side_by_side
 from runners.parameters import check_parameters
+from runners.records import System, Workload
 from runners.systems.catalogue import Catalogue
 
 
@@ -110,3 +113,27 @@ def test_of_the_named_cells_only_those_of_the_named_systems_take_part():
     assert names(found) == [("drogon+glaze", "decode-1"), ("placebo", "decode-1")]
     with pytest.raises(WrkbookError, match="no system serves"):
         design(Catalogue(), ["decode"], batch_sizes=[1], only=only, systems=["drogon+yyjson"])
+
+
+@given(st.data())
+def test_cells_that_are_open_at_the_same_time_are_of_different_systems_and_a_workload_stays_together(data):
+    workloads = data.draw(st.lists(st.integers(1, 4096), unique=True, min_size=1, max_size=4))
+    systems = [System(name) for name in "abcd"]
+    cells = [
+        Cell(system, Workload("decode", operations=size))
+        for size in workloads
+        for system in data.draw(st.lists(st.sampled_from(systems), unique=True))
+    ]
+    cells = data.draw(st.permutations(cells))
+    groups = side_by_side(cells)
+    assert sorted(map(repr, (cell for group in groups for cell in group))) == sorted(map(repr, cells))
+    for group in groups:
+        assert len({cell.system for cell in group}) == len(group)
+    for size in workloads:
+        assert sum(any(cell.workload.operations == size for cell in group) for group in groups) <= 1
+
+
+def test_the_floors_are_open_beside_what_they_are_the_floor_of():
+    found = design(Catalogue(), ["decode"], floor="discard", batch_sizes=[1, 10])
+    groups = [{cell.workload.label for cell in group} for group in side_by_side(found.cells)]
+    assert groups == [{"decode-1", "discard-1"}, {"decode-10", "discard-10"}]
