@@ -18,6 +18,8 @@ from runners.records import Bottleneck, Check, LoadResult
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
 SATURATED_FRACTION = 0.95
+_CLOCK_TOLERANCE = 0.05
+_LATE_TOLERANCE = 0.02
 _LITTLE_TOLERANCE = 0.05
 _WARMUP_TOLERANCE = 0.10
 _OFFERED = 0.99
@@ -32,6 +34,8 @@ def trial_checks(record: dict[str, Any], windows: Windows) -> list[Check]:
     checks.insert(4, offered if any(raw["load"].get("rate_rps") for raw, _ in windows) else little)
     if record.get("work_per_request"):
         checks.insert(2, backend_work)
+    if any(raw.get("turns") for raw, _ in windows):
+        checks.insert(0, clock)
     if asked_for(record):
         checks[checks.index(errors) : checks.index(errors) + 1] = [connections_open, errors_shown]
     return [check(record, windows) for check in checks]
@@ -46,6 +50,19 @@ def identity(record: dict[str, Any], windows: Windows) -> Check:
         else f"port {record['port']} was not the launched process's alone"
     )
     return Check("answering process", ok, detail, "" if ok else "end other servers: ss -ltnp", void=True)
+
+
+def clock(record: dict[str, Any], windows: Windows) -> Check:
+    """In turns, what was stopped stood still, within 2 % of the CPU's time, and the load generator's clock with it, within 5 %."""
+    turns = [(raw["turns"], result) for raw, result in windows if raw.get("turns")]
+    worst = max((result.duration_s / about["ran_s"] for about, result in turns), key=lambda share: abs(share - 1))
+    late = max(used_s / about["ran_s"] for about, _ in turns for used_s in about["late_s"].values())
+    ok = abs(worst - 1) <= _CLOCK_TOLERANCE and late <= _LATE_TOLERANCE
+    detail = (
+        f"the load generator's clock showed {worst:.1%} of the time in which it ran; "
+        f"{late:.2%} of the CPU's time was used between turns"
+    )
+    return Check("clock", ok, detail, "" if ok else "measure in one piece: -p turn_ms 0", void=True)
 
 
 def contract(record: dict[str, Any], windows: Windows) -> Check:

@@ -9,99 +9,47 @@ Statistical methods for research workers, 1932, chapter VIII; in experiments on 
 the slopes that throughput has on them. What is estimated is the throughput at that speed; what falls away is that one
 system met more of the slow moments than another.
 
-- A cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell: where the probe was clearly slower
-  beside it than beside the others of the same blocks (by medians, beyond five of their errors), that much is taken out first. A smaller
-  effect cannot be told from chance, and taken for one it would shift all windows of the cell, which no interval shows.
-- Slopes are estimated within cells by least squares with Huber's weights (Huber, Robust statistics, 1981), which a few odd
-  windows cannot turn. Each cell has its own (a neighbour slows one server's code more than another's, and not at all what
-  the server does not limit), drawn towards those of its whole workload as if six windows more had shown these.
-- A window is adjusted by what the windows of other blocks show (in ten parts, each by the other nine; with fewer blocks, each by all
-  others). Along slopes that were fitted to a window itself it would come too near to its cell's mean, and the fewer windows there are,
-  the more would intervals promise; so, what is not known of the slopes is a part of the scatter (Wager et al., High-dimensional
-  regression adjustments in randomized experiments, PNAS 113, 2016).
-- The slower the CPU was, the less exactly its speed tells what it cost: undisturbed windows scatter by one or two per cent, those
-  at half the speed by six. So windows weigh by how slow their CPU was, as the inverse of the variance that windows of their workload
-  have at that speed. It is learned from how far they lie from their cell's mean (Glejser, A new test for heteroskedasticity, Journal
-  of the American Statistical Association 64, 1969); how far a window itself lies off does not change its weight. The run's mean
-  speed is the mean over windows with these weights.
+- Windows that were measured in turns (:mod:`runners.measure.turns`) met the same moments: their covariates are the means over all
+  windows of their round. What the probe saw beside one of them alone also says what that system does to the probe: beside two of
+  Go's it was seen to be 10 % slower than beside the others at the very same time.
+- Of windows in one piece, a cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell: where the
+  probe was clearly slower beside it than beside the others of the same blocks (by medians, beyond five of their errors), that much is
+  taken out first. A smaller effect cannot be told from chance, and taken for one it would shift all windows of the cell, which no
+  interval shows.
+- Slopes and weights are learned from the windows of the run (:mod:`runners.analyse.slopes`): a window is adjusted by what those of
+  other blocks show, and weighs the less the slower its CPU was. The run's mean speed is the mean over windows with these weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy.optimize import lsq_linear
 
 from runners.analyse.launches import Launch
+from runners.analyse.slopes import COVARIATES, slopes_elsewhere, weights_by_speed
 from runners.machine.topology import parse_cpu_list
 
-Floats = NDArray[np.float64]
 FOUND = ["speed_ratio", "peak_ratio", "presence_ratio", "adjusted_rps", "weight_ratio"]
 """Columns that :func:`with_speed` adds."""
 
 _CELL = ["system", "workload"]
+_PROBED = ["probe_mean_hz", "probe_p90_hz", "probe_wakes_hz"]
 _SEEN = ["speed_ratio", "peak_ratio", "presence_ratio"]
-_COVARIATES = ["log_speed", "log_peak", "log_presence"]
-_FITTED = [*_COVARIATES, "log_rate"]
-# A CPU that is twice as fast cannot give more than twice the throughput; the room above 1 is for caches. Presence counts several
-# times: of a pause that is shorter than the T between two wakes of the probe only what is left when it wakes is seen, of length L on
-# average L² / 2T instead of L. For T = 2 ms and pauses of half a millisecond that is an eighth.
-_STEEPEST = np.array([1.25, 1.25, 8.0])
-_LEAST_FREEDOM = 5
-# With fewer launches the weights cost more degrees of freedom than they save scatter.
-_LEAST_WEIGHED_BLOCKS = 10
-# However little windows seem to scatter at full speed: what is left beside the speed is there at any.
-_LEAST_SCATTER = 0.25
 _BEST = 0.95
-_HUBER = 1.345
-_ROUNDS = 20
-_SETTLED = 1e-4
-_POOLED_WINDOWS = 6
 _CLEAR = 5.0
 _POLISHED = 3
-_PARTS = 10
 
 
-@dataclass(frozen=True)
-class _Windows:
-    """Windows of one workload whose speed is known: covariates (windows × 3), logarithms of throughput, weights, cells."""
-
-    covariates: Floats
-    log_rate: Floats
-    weights: Floats
-    cell: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, known: pd.DataFrame) -> _Windows:
-        values = known[_FITTED].to_numpy(float)
-        return cls(values[:, :-1], values[:, -1], known["weight_ratio"].to_numpy(float), known["cell"].to_numpy())
-
-    def only(self, chosen: NDArray[np.bool_]) -> _Windows:
-        return _Windows(self.covariates[chosen], self.log_rate[chosen], self.weights[chosen], self.cell[chosen])
-
-    @property
-    def within_cells(self) -> _Windows:
-        """Less the weighted means in the cell."""
-        _, cell = np.unique(self.cell, return_inverse=True)
-        total = np.bincount(cell, self.weights)
-        means = [np.bincount(cell, self.weights * values) / total for values in (*self.covariates.T, self.log_rate)]
-        away = np.transpose([mean[cell] for mean in means])
-        return replace(self, covariates=self.covariates - away[:, :-1], log_rate=self.log_rate - away[:, -1])
-
-
-def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
+def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
     """What the probes on the server's CPUs saw in a window, as :func:`with_speed` wants it; NaN where one is missing."""
     seen = [raw.get("speed", {}).get(str(cpu)) for cpu in parse_cpu_list(record["cpus"]["server"])]
-    return {
-        f"probe_{name}": fmean(probe[name] for probe in seen) if all(seen) else np.nan
-        for name in ("mean_hz", "p90_hz", "wakes_hz")
+    means = {
+        name: fmean(probe[name.removeprefix("probe_")] for probe in seen) if all(seen) else np.nan for name in _PROBED
     }
+    return {**means, "round": (raw.get("turns") or {}).get("round")}
 
 
 def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
@@ -109,7 +57,8 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    windows : block, system, workload, throughput_rps, probe_mean_hz, probe_p90_hz, probe_wakes_hz (NaN where no probe ran)
+    windows : block, system, workload, throughput_rps, probe_mean_hz, probe_p90_hz, probe_wakes_hz (NaN where no probe ran), and round
+        (None for a window in one piece)
 
     Returns
     -------
@@ -122,23 +71,24 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
     if windows.empty:
         nothing = dict.fromkeys(_SEEN, np.nan)
         return windows.assign(**nothing, adjusted_rps=windows["throughput_rps"], weight_ratio=1.0)
+    windows = _shared(windows)
     own_speed, own_presence = (_own(windows, name) for name in ("probe_p90_hz", "probe_wakes_hz"))
     found = windows.assign(
         speed_ratio=_share(windows["probe_mean_hz"] / own_speed, windows["probe_p90_hz"] / own_speed),
         peak_ratio=_share(windows["probe_p90_hz"] / own_speed, windows["probe_p90_hz"] / own_speed),
         presence_ratio=_share(windows["probe_wakes_hz"] / own_presence, windows["probe_wakes_hz"] / own_presence),
     )
-    found[_COVARIATES] = np.log(found[_SEEN])
+    found[COVARIATES] = np.log(found[_SEEN])
     found["log_rate"] = np.log(found["throughput_rps"].where(found["throughput_rps"] > 0))
     found["weight_ratio"] = 1.0
     found["cell"] = found.groupby(_CELL).ngroup()
-    slopes = pd.DataFrame(0.0, found.index, _COVARIATES)
+    slopes = pd.DataFrame(0.0, found.index, COVARIATES)
     for _, rows in found.groupby("workload"):
-        found.loc[rows.index, "weight_ratio"] = _weights(rows)
-        slopes.loc[rows.index] = _slopes_elsewhere(found.loc[rows.index])
-    moved = ((found[_COVARIATES] - mean_speed(found)) * slopes).sum(axis=1, skipna=False)
+        found.loc[rows.index, "weight_ratio"] = weights_by_speed(rows)
+        slopes.loc[rows.index] = slopes_elsewhere(found.loc[rows.index])
+    moved = ((found[COVARIATES] - mean_speed(found)) * slopes).sum(axis=1, skipna=False)
     found["adjusted_rps"] = found["throughput_rps"] * np.exp(-moved.fillna(0.0))
-    return found.drop(columns=[*_COVARIATES, "log_rate", "cell"])
+    return found.drop(columns=[*COVARIATES, "log_rate", "cell"])
 
 
 def launches(windows: pd.DataFrame) -> dict[int, Launch]:
@@ -156,10 +106,17 @@ def mean_speed(windows: pd.DataFrame) -> pd.Series:
     ----------
     windows : system, workload, speed_ratio, peak_ratio, presence_ratio, weight_ratio
     """
-    logs = np.log(windows[_SEEN].set_axis(_COVARIATES, axis=1))
+    logs = np.log(windows[_SEEN].set_axis(COVARIATES, axis=1))
     weights, cell = windows["weight_ratio"].where(logs.notna().all(axis=1)), [windows[name] for name in _CELL]
     sums = logs.mul(weights, axis=0).groupby(cell).sum(min_count=1)
     return sums.div(weights.groupby(cell).sum(min_count=1), axis=0).mean()
+
+
+def _shared(windows: pd.DataFrame) -> pd.DataFrame:
+    """The windows, with what the probes saw of all those of a round for each that was measured in turns."""
+    together = windows["round"].notna()
+    means = windows[together].groupby(["block", "round"])[_PROBED].transform("mean")
+    return windows.assign(**{name: windows[name].where(~together, means[name]) for name in _PROBED})
 
 
 def _own(windows: pd.DataFrame, column: str) -> pd.Series:
@@ -178,81 +135,3 @@ def _own(windows: pd.DataFrame, column: str) -> pd.Series:
 def _share(values: pd.Series, best: pd.Series) -> pd.Series:
     """Values as shares of the best that the probe saw, but for a few windows that may be lucky."""
     return values / best.quantile(_BEST)
-
-
-def _slopes_elsewhere(rows: pd.DataFrame) -> pd.DataFrame:
-    """How the logarithm of throughput goes with the covariates, for each window of one workload, as other blocks show it."""
-    known = rows.dropna(subset=_FITTED)
-    windows = _Windows.of(known)
-    part = pd.factorize(known["block"], sort=True)[0] % _PARTS
-    slopes = np.zeros((len(known), len(_COVARIATES)))
-    for number in np.unique(part):
-        here = part == number
-        found = _slopes(windows.only(~here), np.unique(windows.cell[here]))
-        slopes[here] = [found[cell] for cell in windows.cell[here]]
-    return pd.DataFrame(slopes, known.index, _COVARIATES).reindex(rows.index, fill_value=0.0)
-
-
-def _slopes(windows: _Windows, cells: Iterable[int]) -> dict[int, Floats]:
-    """How it goes in windows of one workload, for each of the cells; 0 where there are too few windows to learn from."""
-    if len(windows.cell) - len(np.unique(windows.cell)) < _LEAST_FREEDOM:
-        return dict.fromkeys(cells, np.zeros(len(_COVARIATES)))
-    within = windows.within_cells
-    pooled, information = _fitted(within)
-    prior = information * _POOLED_WINDOWS / len(windows.cell)
-    found = {}
-    for cell in cells:
-        own, information = _fitted(within.only(within.cell == cell))
-        # The minimum of both sums of squares: the cell's own, and that of the windows which stand for the workload.
-        found[cell] = _bounded(information + prior, information @ own + prior @ pooled)
-    return found
-
-
-def _bounded(information: Floats, products: Floats) -> Floats:
-    """The slopes within their bounds that solve the normal equations as nearly as these allow."""
-    values, vectors = np.linalg.eigh(information)
-    kept = values > 1e-12 * values.max()
-    if not kept.any():
-        return np.zeros(len(products))
-    roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    found = lsq_linear(roots[:, None] * vectors.T, vectors.T @ products / roots, bounds=(0.0, _STEEPEST))
-    return np.asarray(found.x, dtype=np.float64)
-
-
-def _weights(rows: pd.DataFrame) -> pd.Series:
-    """The weight of each window of one workload, by its speed; 1 where there are too few blocks to learn from."""
-    alike, known = pd.Series(1.0, rows.index), rows.dropna(subset=_FITTED)
-    if known["block"].nunique() < _LEAST_WEIGHED_BLOCKS:
-        return alike
-    windows = _Windows.of(known)
-    slopes, within = _slopes(windows, np.unique(windows.cell)), windows.within_cells
-    off = np.abs(
-        within.log_rate - [slopes[cell] @ met for cell, met in zip(within.cell, within.covariates, strict=True)]
-    )
-    slow = np.clip(1 - known["speed_ratio"].to_numpy(float), 0.0, None)
-    base, growth = np.linalg.lstsq(np.column_stack([np.ones(len(slow)), slow]), off, rcond=None)[0]
-    base, growth = max(base, _LEAST_SCATTER * off.mean()), max(growth, 0.0)
-    if base == 0:
-        return alike
-    weights = (1 + growth / base * (1 - rows["speed_ratio"]).clip(lower=0.0)) ** -2
-    # Whose speed is not known may have been the slowest, and is not adjusted either.
-    return weights.fillna(weights.min())
-
-
-def _fitted(within: _Windows) -> tuple[Floats, Floats]:
-    """Slopes by iteratively reweighted least squares, and the weighted sums of squares and products of the covariates."""
-    root = np.sqrt(within.weights)
-    x, y = within.covariates * root[:, None], within.log_rate * root
-    weights: Floats = np.ones(len(y))
-    slopes: Floats = np.zeros(x.shape[1])
-    for _ in range(_ROUNDS if len(y) else 0):
-        root = np.sqrt(weights)
-        slopes[:] = np.linalg.lstsq(x * root[:, None], y * root, rcond=None)[0]
-        residuals = np.abs(y - x @ slopes)
-        scale = np.median(residuals) / 0.6745
-        if scale == 0:
-            break
-        before, weights = weights, np.minimum(1.0, _HUBER * scale / np.maximum(residuals, 1e-12))
-        if np.abs(weights - before).max() < _SETTLED:
-            break
-    return slopes, (x * weights[:, None]).T @ x

@@ -18,7 +18,7 @@ from runners.machine.topology import parse_cpu_list
 from runners.records import Histogram, Load, LoadResult
 
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
-_NEEDED = ("void", "warmup", "throughput_rps", "probe_mean_hz", "probe_p90_hz", "probe_wakes_hz")
+_NEEDED = ("void", "warmup", "throughput_rps", "probe_mean_hz", "probe_p90_hz", "probe_wakes_hz", "round")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Tables:
 
     Attributes
     ----------
-    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, adjusted_rps,
+    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, turns_count (0: in one piece),
+        round (the windows of a block in turns with one another), adjusted_rps,
         weight_ratio, speed_ratio, peak_ratio and presence_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials),
         requests_count, errors, void
     latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
@@ -127,6 +128,7 @@ def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) 
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
         "duration_s": result.duration_s,
+        "turns_count": (raw.get("turns") or {}).get("count", 0),
         "read_bytes": result.read_bytes,
         "connections_count": result.connections_count,
         "opening_s": raw["load"].get("opening_s", 0.0),

@@ -26,16 +26,19 @@ def complete_looks(raw: dict[str, Any]) -> list[dict[str, Any]]:
 def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: int) -> list[dict[str, Any]]:
     """A row per role for one window; none for a warm-up, which is not sampled.
 
-    Fractions are of the time between the first and the last sample, over the role's CPUs. ``cpu_s`` of the server is
-    over the whole window and precise; its split in user and system time has the kernel's tick of 10 ms. What wrkbook itself
-    used to look and to probe is not in ``other_fraction``, nor is what another role used that shares the CPUs. ``used_fraction`` is the
-    role's own part of ``busy_fraction``.
+    Fractions are of the time between the first and the last sample, over the role's CPUs; of a window in turns, ``used_fraction``
+    and rates are of the time in which it ran, and what was stolen or used by others is of all the time that the windows together
+    took. ``cpu_s`` of the server is over the whole window and precise; its split in user and system time has the kernel's tick of
+    10 ms. What wrkbook itself used to look and to probe is not in ``other_fraction``, nor is what another role, or a window in
+    turns with this one, used of the same CPUs. ``used_fraction`` is the role's own part of ``busy_fraction``.
     """
     samples = complete_looks(raw)
     if len(samples) < 2:
         return []
     first, last = samples[0], samples[-1]
     elapsed_s = last["at_s"] - first["at_s"]
+    # Of a window in turns: without the time in which it was stopped.
+    ran_s = elapsed_s - (last.get("stood_s", 0.0) - first.get("stood_s", 0.0))
     rows = []
     sampled = {role: parse_cpu_list(record["cpus"][role]) for role in ROLES if role in first}
     for role, cpus in sampled.items():
@@ -47,19 +50,25 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
             if other != role and (shared := set(others) & set(cpus)):
                 ours_s += (last[other]["cpu_s"] - first[other]["cpu_s"]) * len(shared) / len(others)
         ticks = end["user_s"] - start["user_s"], end["system_s"] - start["system_s"]
+        # What is not its own is spread over all the time, and in turns its own is not: it is busy as far as both together say.
+        companions_s = _companions_s(first, last, cpus)
+        other = max(0.0, busy - steal - (own_s + ours_s + companions_s) / (elapsed_s * len(cpus)))
+        used = own_s / (ran_s * len(cpus))
         row = {
             "role": role,
-            "busy_fraction": busy,
-            "used_fraction": own_s / (elapsed_s * len(cpus)),
+            "busy_fraction": min(1.0, used + other + steal + ours_s / (elapsed_s * len(cpus)))
+            if "companions" in last
+            else busy,
+            "used_fraction": used,
             "steal_fraction": steal,
-            "other_fraction": max(0.0, busy - steal - (own_s + ours_s) / (elapsed_s * len(cpus))),
+            "other_fraction": other,
             "cpu_s": raw["server_cpu_s"] if role == "server" else own_s,
             "user_fraction": ticks[0] / sum(ticks) if sum(ticks) else float("nan"),
             "rss_peak_bytes": max(sample[role]["rss_peak_bytes"] for sample in samples),
             "pss_bytes": max((sample[role].get("pss_bytes", float("nan")) for sample in samples), key=_known_first),
             "fds_count": max((sample[role].get("fds_count", float("nan")) for sample in samples), key=_known_first),
             "threads_count": max(sample[role]["threads_count"] for sample in samples),
-            "context_switches_rps": (end["context_switches_count"] - start["context_switches_count"]) / elapsed_s,
+            "context_switches_rps": (end["context_switches_count"] - start["context_switches_count"]) / ran_s,
             "strays_count": sum(len(sample[role]["strays"]) for sample in samples),
         }
         row["cpu_per_request_s"] = (
@@ -67,9 +76,15 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
         )
         # The other roles are seen from the first to the last sample only; the rate is that of the whole window.
         rate_rps = requests_count / raw["load"]["duration_s"]
-        row["cpu_per_request_sampled_s"] = own_s / (elapsed_s * rate_rps) if requests_count else float("nan")
+        row["cpu_per_request_sampled_s"] = own_s / (ran_s * rate_rps) if requests_count else float("nan")
         rows.append(row)
     return rows
+
+
+def _companions_s(first: dict[str, Any], last: dict[str, Any], cpus: tuple[int, ...]) -> float:
+    """CPU time that the processes of other windows, in turns with this one, have used of some CPUs between two samples."""
+    before, after = (sample.get("companions", {}) for sample in (first, last))
+    return float(sum(after.get(cpu, 0.0) - before.get(cpu, 0.0) for cpu in map(str, cpus)))
 
 
 def _known_first(value: float) -> float:

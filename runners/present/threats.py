@@ -30,6 +30,7 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
         _rated(results),
         "Client and server share one machine and its loopback network: no network card, no distance, no lost packets.",
         _windows(results),
+        _turns(results),
         _opening(results),
         *getattr(results, "left_out", []),
         _virtual(results),
@@ -99,6 +100,24 @@ def _windows(results: Results) -> str:
     )
 
 
+def _turns(results: Results) -> str:
+    turns = _in_turns(results)
+    if turns.empty:
+        return ""
+    length_s = float((turns["duration_s"] / turns["turns_count"]).median())
+    cells = len(turns.drop_duplicates(["system", "workload"]))
+    return (
+        f"The windows of {cells} cells were measured in turns of {length_s * 1000:.0f} ms on average, while all others and the load "
+        "generator's clock stood still: what slows the machine slows them alike, but each turn begins with caches that others have used."
+    )
+
+
+def _in_turns(results: Results) -> pd.DataFrame:
+    """The windows that were measured in turns."""
+    trials = results.trials
+    return trials[trials["turns_count"] > 0] if "turns_count" in trials else trials.iloc[:0]
+
+
 def _virtual(results: Results) -> str:
     if not str(results.machine.get("virtual_machine", "no")).startswith("yes"):
         return ""
@@ -112,7 +131,9 @@ def _forgiven(results: Results) -> str:
     cells = without_placebo(measured(results.cells))
     if "unadjusted_rps" not in cells:
         return ""  # a run that measured nothing
-    cells = cells.dropna(subset=["unadjusted_rps"])
+    # Those in turns met the same moments, whatever each did to the CPU.
+    together = set(_in_turns(results)["workload"])
+    cells = cells[~cells["workload"].isin(together)].dropna(subset=["unadjusted_rps"])
     changes = np.log(cells["throughput_rps"] / cells["unadjusted_rps"])
     most: tuple[float, str] = (np.log(SMALLEST_BAND_RATIO), "")
     for workload, own in changes.groupby(cells["workload"]):

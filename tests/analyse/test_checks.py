@@ -103,6 +103,54 @@ def test_a_role_that_shares_the_cpus_is_no_other_load():
         assert shared[role]["used_fraction"] == pytest.approx(alone["generator"]["used_fraction"] / 2)
 
 
+def in_turns(record, *, stood_s=3.0, companions_s=2.7, shown=1.0, late_s=0.0):
+    """The record as one whose windows were measured in turns, stopped for `stood_s` while others used the CPUs."""
+    for raw, result in load_results(record):
+        raw["turns"] = {"round": "1.1", "count": 25, "ran_s": result.duration_s / shown}
+        raw["turns"]["late_s"] = {"generator": 1e-4, "server": late_s}
+        for place, sample in enumerate(raw["samples"]):
+            share = place / (len(raw["samples"]) - 1)
+            sample["at_s"] += share * stood_s
+            sample["stood_s"] = share * stood_s
+            sample["companions"] = {"0": share * companions_s, "1": share * companions_s}
+            for times in sample["cpus"].values():
+                times["user_s"] += share * companions_s
+                times["idle_s"] += share * (stood_s - companions_s)
+    return record
+
+
+def test_of_a_window_in_turns_shares_are_of_the_time_in_which_it_ran_and_companions_are_no_other_load():
+    piece = trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5)
+    turns = in_turns(trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5))
+    before, after = (
+        {row["role"]: row for row in window_usage(record, record["windows"][-1], 20_000)} for record in (piece, turns)
+    )
+    for role in ("server", "generator"):
+        for column in ("used_fraction", "cpu_per_request_sampled_s", "context_switches_rps"):
+            assert after[role][column] == pytest.approx(before[role][column])
+        assert after[role]["busy_fraction"] == pytest.approx(before[role]["busy_fraction"], abs=0.02)
+        assert after[role]["other_fraction"] <= before[role]["other_fraction"] + 1e-9
+    assert checked(turns)["other load"].ok
+
+
+def test_other_load_is_seen_in_turns_too():
+    record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0]))
+    for raw in record["windows"]:
+        for place, sample in enumerate(raw["samples"]):
+            sample["companions"]["0"] -= place * 0.5
+    assert not checked(record)["other load"].ok
+
+
+@pytest.mark.parametrize(
+    ("shown", "late_s", "ok"),
+    [(1.0, 0.0, True), (0.96, 0.005, True), (8.0, 0.0, False), (0.9, 0.0, False), (1.0, 0.05, False)],
+)
+def test_a_clock_or_a_server_that_did_not_stand_still_makes_a_trial_void(shown, late_s, ok):
+    check = checked(in_turns(trial(1, "fast+a", "decode-10", [20_000.0]), shown=shown, late_s=late_s))["clock"]
+    assert (check.ok, check.void) == (ok, True)
+    assert "clock" not in checked(trial(1, "fast+a", "decode-10", [20_000.0]))
+
+
 @pytest.mark.parametrize(
     ("work", "ok"),
     [

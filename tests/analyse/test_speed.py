@@ -57,7 +57,9 @@ def simulated(
                     * (0.75 if contended else 1.0)
                     * np.exp(luck + draw.normal(0, noise + slow_noise * (1 - speed)))
                 )
-                rows.append({"block": block, "system": system, "workload": "w", "throughput_rps": value, **seen})
+                rows.append(
+                    {"block": block, "system": system, "workload": "w", "throughput_rps": value, "round": None, **seen}
+                )
     return pd.DataFrame(rows)
 
 
@@ -223,3 +225,25 @@ def test_a_cell_that_no_other_block_has_is_adjusted_as_its_workload_is():
     )
     apart = (logs[found["system"] == "once"] - logs[found["system"] == "a"].mean()).abs().mean()
     assert apart["adjusted_rps"] < 0.03 < apart["throughput_rps"]
+
+
+def test_what_one_of_a_round_does_to_the_probe_beside_it_changes_no_ratio():
+    windows = simulated(3, own_hz={"b": 0.9})
+    at_once = windows.groupby(["block", "system"]).cumcount().astype(str)
+    # They met the same moments, as those of the first system say.
+    windows["round"] = at_once
+    own = with_speed(windows)
+    for name in ("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz"):
+        windows[name] = windows.groupby(["block", "round"])[name].transform("mean")
+    pd.testing.assert_frame_equal(own[speed.FOUND], with_speed(windows)[speed.FOUND])
+    assert own.groupby(["block", "round"])["speed_ratio"].nunique().eq(1).all()
+
+
+def test_windows_of_a_round_are_not_adjusted_apart_and_the_others_as_ever():
+    mixed = simulated(5)
+    turned = mixed["block"] < 5
+    mixed["round"] = np.where(turned, mixed.groupby(["block", "system"]).cumcount().astype(str), None)
+    found, plain = with_speed(mixed), with_speed(simulated(5))
+    assert found[turned].groupby(["block", "round"])["speed_ratio"].nunique().eq(1).all()
+    assert plain.groupby(["block"])["speed_ratio"].nunique().gt(1).all()
+    assert found.loc[~turned, "speed_ratio"].corr(plain.loc[~turned, "speed_ratio"]) > 0.999

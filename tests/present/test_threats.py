@@ -64,6 +64,20 @@ def test_each_threat_is_said_when_it_holds(change, says):
     assert says in said(run)
 
 
+def in_turns(run):
+    run.trials["duration_s"], run.trials["turns_count"] = 1.0, 10
+
+
+def test_what_turns_cost_is_said_of_windows_in_turns_and_they_are_forgiven_nothing():
+    run = calm()
+    forgive(run)
+    assert "in turns" not in said(run)
+    assert "changed ratios" in said(run)
+    in_turns(run)
+    assert "in turns of 100 ms on average" in said(run)
+    assert "changed ratios" not in said(run)
+
+
 def test_a_run_that_measured_nothing_forgives_nothing():
     run = calm()
     run.cells = run.cells.drop(columns="unadjusted_rps")
