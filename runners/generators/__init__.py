@@ -61,6 +61,9 @@ class Generator(Protocol):
         """
         ...
 
-    def condensed(self, stdout: str, load: Load) -> str:
-        """What is recorded of output that :meth:`parse` accepts: the same to parse, without digits that say nothing."""
+    def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
+        """What is recorded of output that :meth:`parse` accepts: the same to parse, without digits that say nothing.
+
+        With `coarse`, latencies may lose further digits: of a warm-up nobody reads them.
+        """
         ...

@@ -98,7 +98,7 @@ class Autocannon:
             warnings=tuple(_warnings(load, result, seen)),
         )
 
-    def condensed(self, stdout: str, load: Load) -> str:
+    def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
         """All of it: its histogram is small."""
         return stdout
 

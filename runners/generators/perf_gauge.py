@@ -123,7 +123,7 @@ class PerfGauge:
             unseen_count=push.lost_count,
         )
 
-    def condensed(self, stdout: str, load: Load) -> str:
+    def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
         """All of it: its histogram is small."""
         return stdout
 

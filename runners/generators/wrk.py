@@ -22,7 +22,7 @@ import shutil
 from pathlib import Path
 
 from runners.generators import LOAD_FOLDER, GeneratorError
-from runners.generators.wrk_exact import Exact, Statistics, condense, parse_exact
+from runners.generators.wrk_exact import COARSE_PARTS, PARTS, Exact, Statistics, condense, parse_exact
 from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
 from runners.records import Histogram, Load, LoadResult, Request
 
@@ -102,9 +102,9 @@ class Wrk:
             warnings=tuple(_warnings(exact, load, service_time)),
         )
 
-    def condensed(self, stdout: str, load: Load) -> str:
+    def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
         """See :func:`runners.generators.wrk_exact.condense`."""
-        return condense(stdout, _expected_interval_us(parse_exact(stdout), load))
+        return condense(stdout, _expected_interval_us(parse_exact(stdout), load), COARSE_PARTS if coarse else PARTS)
 
 
 def _contradictions(text: WrkText, exact: Exact) -> list[str]:

@@ -22,6 +22,8 @@ from runners.records import Histogram, LoadErrors
 _MARKER = "wrkbook "
 PARTS = 1024
 """Of the expected interval, where these are at least two microseconds long."""
+COARSE_PARTS = 32
+"""Of a warm-up's, whose latencies are checked when they are printed and not read again."""
 
 
 @dataclass(frozen=True)
@@ -117,16 +119,16 @@ def parse_exact(stdout: str) -> Exact:
     return exact
 
 
-def condense(stdout: str, expected_us: int | None) -> str:
+def condense(stdout: str, expected_us: int | None, parts_count: int = PARTS) -> str:
     """Wrk's output with its histogram of latencies by parts of the expected interval, where these are worth it."""
     line = _line(stdout)
     fields = json.loads(line)
-    if expected_us is None or expected_us < 2 * PARTS or "interval_us" in fields["latency_us"]:
+    if expected_us is None or expected_us < 2 * parts_count or "interval_us" in fields["latency_us"]:
         return stdout
     parts: Counter[int] = Counter()
     for value, count in zip(*parse_steps(fields["latency_us"]["histogram"]), strict=True):
-        parts[_part(value, expected_us, PARTS)] += count
-    fields["latency_us"] |= {"histogram": print_steps(parts.items()), "interval_us": expected_us, "parts": PARTS}
+        parts[_part(value, expected_us, parts_count)] += count
+    fields["latency_us"] |= {"histogram": print_steps(parts.items()), "interval_us": expected_us, "parts": parts_count}
     return stdout.replace(line, json.dumps(fields, separators=(",", ":")))
 
 

@@ -157,9 +157,10 @@ class Trial:
             said = window["stderr"].strip()[-_SAID_CHARACTERS:] or "it printed no error"
             self.fail("generator", f"{generator.name} {ending}: {said}")
             return
+        load, coarse = Load(**window["load"]), window["kind"] != "window"
         try:
-            generator.parse(window["stdout"], Load(**window["load"]))
-            window["stdout"] = generator.condensed(window["stdout"], Load(**window["load"]))
+            generator.parse(window["stdout"], load)
+            window["stdout"] = generator.condensed(window["stdout"], load, coarse=coarse)
         except GeneratorError as error:
             self.fail("generator", str(error))
 

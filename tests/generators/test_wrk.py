@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from runners import histograms
 from runners.generators import GeneratorError
 from runners.generators.wrk import Wrk
-from runners.generators.wrk_exact import PARTS
+from runners.generators.wrk_exact import COARSE_PARTS, PARTS
 from runners.histograms import correct
 from runners.records import Histogram, Load, LoadErrors, Request
 from tests.generators import wrk_printer
@@ -311,9 +311,10 @@ def test_parsing_gives_back_what_was_measured(raw, rates, duration_us, connectio
     raw=st.dictionaries(st.integers(1, 900_000), st.integers(1, 50), min_size=1, max_size=60),
     duration_us=st.integers(400_000, 4_000_000),
     connections=st.integers(1, 400),
+    coarse=st.booleans(),
 )
-@example({1: 1, 2: 1, 3: 1, 4: 13, 6: 50}, 400_000, 1)
-def test_condensed_output_says_the_same_but_for_digits_far_below_the_mean(raw, duration_us, connections):
+@example({1: 1, 2: 1, 3: 1, 4: 13, 6: 50}, 400_000, 1, False)
+def test_condensed_output_says_the_same_but_for_digits_far_below_the_mean(raw, duration_us, connections, coarse):
     raw = Histogram(tuple(sorted(raw)), tuple(raw[value] for value in sorted(raw)))
     rounds = raw.total_count // connections
     expected_us = duration_us // rounds if rounds else None
@@ -329,12 +330,13 @@ def test_condensed_output_says_the_same_but_for_digits_far_below_the_mean(raw, d
     }
     load = Load(connections, 1, duration_us / 1e6)
     output = wrk_printer.output(fields, load)
-    condensed = Wrk().condensed(output, load)
+    condensed = Wrk().condensed(output, load, coarse=coarse)
     assert len(condensed) <= len(output) + 45
-    assert Wrk().condensed(condensed, load) == condensed
-    if not rounds or expected_us < 2 * PARTS:
+    assert Wrk().condensed(condensed, load, coarse=coarse) == condensed
+    parts = COARSE_PARTS if coarse else PARTS
+    if not rounds or expected_us < 2 * parts:
         assert condensed == output
-    far = (expected_us or 0) / PARTS / 2 + 0.5
+    far = (expected_us or 0) / parts / 2 + 0.5
     whole, small = Wrk().parse(output, load), Wrk().parse(condensed, load)
     for before, after in ((whole.service_time, small.service_time), (whole.corrected, small.corrected)):
         assert np.abs(spread_out(before) - spread_out(after)).max() <= far
@@ -352,6 +354,13 @@ def test_a_condensed_recording_is_still_held_against_its_text(name):
     if condensed != recorded(name):
         with pytest.raises(GeneratorError):
             Wrk().parse(re.sub(r'"interval_us":\d', '"interval_us":9', condensed), LOADS[name])
+
+
+@every_recording
+def test_a_coarse_recording_is_as_sound_and_no_longer(name):
+    coarse, fine = (Wrk().condensed(recorded(name), LOADS[name], coarse=coarse) for coarse in (True, False))
+    assert len(coarse) <= len(fine)
+    assert Wrk().parse(coarse, LOADS[name]).requests_count == parsed(name).requests_count
 
 
 def test_a_recording_of_long_latencies_is_condensed():

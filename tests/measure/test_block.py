@@ -12,6 +12,7 @@ import pytest
 from runners.analyse.tables import build_tables
 from runners.generators.registry import GENERATORS
 from runners.generators.wrk import Wrk
+from runners.generators.wrk_exact import COARSE_PARTS, PARTS, parse_exact
 from runners.machine.pinning import plan_pinning
 from runners.machine.topology import read_cores
 from runners.measure.block import BlockSettings, measure_block
@@ -79,6 +80,9 @@ def test_every_cell_gets_a_sound_trial_and_nothing_is_left_behind():
     void = void[~void["name"].isin(["other load", "steal"])]  # of the machine that runs the tests, not of the block
     assert void.empty, void[["system", "workload", "name", "detail"]].to_string()
     assert (tables.trials["throughput_rps"] > 100).all()
+    recorded = [window for record in records for window in record["windows"]]
+    kept = {(window["kind"], parse_exact(window["stdout"]).latency.parts) for window in recorded}
+    assert kept == {("warmup", COARSE_PARTS), ("window", PARTS)}
     assert launched() == {}
 
 
