@@ -83,13 +83,13 @@ class _Player:
         self._stack.close()
 
     def turn(self, turn_s: float, companions: Sequence[_Player]) -> None:
-        """Let it run for a turn; then look at it, and see whether it is through."""
+        """Let it run for a turn, or on to its end if that comes sooner; then look at it, and see whether it is through."""
         duration_s = self._load.duration_s
         self.freezer.go_on()
-        ended = False
-        if self.freezer.ran_s >= duration_s - _NOTICED_S:
+        ended, left_s = False, duration_s - _NOTICED_S - self.freezer.ran_s
+        if left_s < turn_s:
             # Told while it is stopped, any of its threads would hear of it, and not the one that waits for just this.
-            ended = self.window.ends_within(_AWAKE_S)
+            ended = self.window.ends_within(max(_AWAKE_S, left_s))
             self.freezer.interrupt()
         ended = ended or self.window.ends_within(turn_s)
         self.freezer.stop()
