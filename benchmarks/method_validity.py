@@ -3,7 +3,7 @@
 Run it for as long as you can spare: ``.venv/bin/python benchmarks/method_validity.py --minutes 25``.
 
 It measures blocks of one small server under four names: plain, plain again, the A/A control, and burning, which spends
-0.55 µs of CPU time more on each request. Then it lets the method decide, as a run would: from every fifth block on it takes
+0.35 µs of CPU time more on each request. Then it lets the method decide, as a run would: from every fifth block on it takes
 blocks until every ratio is known to the precision asked for, or it has as many as a run may have, and gives verdicts with the noise
 floor of just these blocks.
 Plain against plain again must not be called different (false positives); plain against burning must (detections). How large

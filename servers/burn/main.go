@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-const burned = 550 * time.Nanosecond
+const burned = 350 * time.Nanosecond
 
 func main() {
 	port := flag.Int("port", 18080, "TCP port on 127.0.0.1")
@@ -26,11 +26,11 @@ func main() {
 	steps := stepsIn(burned)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { hello(w) })
-	mux.HandleFunc("GET /burn/550ns", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /burn/350ns", func(w http.ResponseWriter, _ *http.Request) {
 		burn(steps)
 		hello(w)
 	})
-	for _, path := range []string{"/ping", "/burn/550ns"} {
+	for _, path := range []string{"/ping", "/burn/350ns"} {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusMethodNotAllowed) })
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound) })
