@@ -1,8 +1,8 @@
 """The line that ``wrk.lua`` prints: exact numbers, and the whole histogram of latencies.
 
 Where latencies are long, their histogram has a bin for nearly every answer: of 20,000 connections a megabyte for each second.
-So before it is recorded it is condensed (:func:`condense`) to parts of wrk's expected interval. That is about the mean latency, so
-a thousandth of it is what nobody reads off a latency; and wrk's correction, which moves samples by whole intervals,
+So before it is recorded it is condensed (:func:`condense`) to parts of wrk's expected interval. That is about the mean latency, and
+half a part, a five-hundredth of it, is what nobody reads off a latency; and wrk's correction, which moves samples by whole intervals,
 can be undone as before, as it moves them by whole numbers of parts.
 """
 
@@ -20,7 +20,7 @@ from runners.generators.steps import parse_steps, print_steps
 from runners.records import Histogram, LoadErrors
 
 _MARKER = "wrkbook "
-PARTS = 1024
+PARTS = 256
 """Of the expected interval, where these are at least two microseconds long."""
 COARSE_PARTS = 32
 """Of a warm-up's, whose latencies are checked when they are printed and not read again."""
