@@ -90,7 +90,8 @@ def test_what_differs_between_two_documents_is_found():
     assert difference(kept, {"cells": kept["cells"]}) != ""
 
 
-def test_the_run_names_one_machine():
+def test_the_readme_names_every_machine_of_the_run():
     records = [json.loads((KEPT / "raw" / name / REFERENCE / "run.json").read_text()) for name in experiments()]
-    assert len({json.dumps(record["machine"]["cpu"]) for record in records}) == 1
+    for record in records:
+        assert record["machine"]["cpu"] in README.read_text()
     assert {record["parameters"]["profile"] for record in records} == {"standard"}
