@@ -61,6 +61,21 @@ def test_a_proxy_that_closes_what_is_idle_is_found():
     assert list(findings("closes what is idle")) == [IDLE]
 
 
+def test_a_client_may_be_reset_while_it_still_connects_to_a_proxy_without_a_backend(monkeypatch):
+    connected, resets = relay_cases.connected, iter([ConnectionResetError(104, "Connection reset by peer")])
+
+    def reset_in_connect(port):
+        for error in resets:
+            raise error
+        return connected(port)
+
+    monkeypatch.setattr(relay_cases, "connected", reset_in_connect)
+    cases = [case for case in CASES if case.name == RETURNS]
+    with Backend() as backend, relaying(backend.port) as port:
+        assert check(Proxy(port, backend, lambda: 0), cases) == []
+    assert list(resets) == []
+
+
 def test_a_proxy_that_is_not_there_fails_everything_without_a_wait():
     with Backend() as backend:
         with relaying(backend.port) as port:
