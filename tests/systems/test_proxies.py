@@ -4,12 +4,15 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 
 import psutil
 import pytest
 
 from runners.contract.conformance import check
 from runners.contract.pairs import Backend as ScriptedBackend
+from runners.contract.pairs import connected
 from runners.contract.relay_cases import Proxy
 from runners.contract.relaying import check as check_relaying
 from runners.measure.sampling import role_sample
@@ -23,6 +26,7 @@ from tests.systems.conftest import PROXIES
 pytestmark = pytest.mark.servers
 OURS = "asio-relay"
 LOOPBACK_AS_THE_KERNEL_WRITES_IT = "0100007F"
+AT_ONCE, BATCH = 3000, 500
 SANITIZERS = ["address,undefined", "thread"]
 
 
@@ -80,6 +84,30 @@ def test_it_ends_in_order_with_connections_open_and_shares_its_port_with_no_othe
         for pair in pairs:
             with pair:
                 pass
+
+
+def test_netcrusher_has_memory_for_as_many_connections_as_it_keeps_for_half_a_second_after_their_end(launch):
+    with ScriptedBackend() as backend, launch("netcrusher", backend_port=backend.port) as process, ExitStack() as stack:
+        for _ in range(AT_ONCE // BATCH):
+            for pair in backend.pairs(process.port, BATCH):
+                stack.enter_context(pair)
+        pair.client.sendall(b"x")
+        assert pair.backend.recv(1) == b"x"
+
+
+def test_netcrusher_ends_with_its_reactor(artifacts):
+    plain = artifacts["netcrusher"]
+    command = [argument.replace("MemorySize=1g", "MemorySize=1m") for argument in plain.server.start.command]
+    start = plain.server.start.model_copy(update={"command": command})
+    small = replace(plain, server=plain.server.model_copy(update={"start": start}))
+    (port,) = free_ports(1)
+    with ScriptedBackend() as backend, ServerProcess(small, port, [0], backend.port) as process, ExitStack() as stack:
+        with suppress(OSError):
+            for _ in range(100):
+                stack.enter_context(connected(port))
+        psutil.wait_procs([psutil.Process(pid) for pid in process.pids], timeout=10)
+        assert process.end() == 1
+        assert "OutOfMemoryError" in process.output()
 
 
 def sanitized(artifacts, sanitizer):
