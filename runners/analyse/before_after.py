@@ -215,7 +215,11 @@ def at_one_speed(first: Tables, second: Tables) -> tuple[Tables, Tables]:
     is part of the change.
     """
     known = [tables.trials[tables.trials["adjusted_rps"].notna()] for tables in (first, second)]
-    apart = [rows.assign(system=f"{side}/" + rows["system"]) for side, rows in zip("ab", known, strict=True)]
+    # Neither a system nor a round of the one run is one of the other.
+    apart = [
+        rows.assign(**{name: rows[name].map(f"{side}/{{}}".format, na_action="ignore") for name in ("system", "round")})
+        for side, rows in zip("ab", known, strict=True)
+    ]
     together = with_speed(pd.concat(apart, keys=["a", "b"]))
     names = ["adjusted_rps", "weight_ratio"]
     a, b = (

@@ -25,12 +25,12 @@ from scipy.optimize import lsq_linear
 
 Floats = NDArray[np.float64]
 
-COVARIATES = ["log_speed", "log_peak", "log_presence"]
+COVARIATES = ["log_speed", "log_peak", "log_presence", "log_own_turns"]
 FITTED = [*COVARIATES, "log_rate"]
 # A CPU that is twice as fast cannot give more than twice the throughput; the room above 1 is for caches. Presence counts several
 # times: of a pause that is shorter than the T between two wakes of the probe only what is left when it wakes is seen, of length L on
 # average L² / 2T instead of L. For T = 2 ms and pauses of half a millisecond that is an eighth.
-_STEEPEST = np.array([1.25, 1.25, 8.0])
+_STEEPEST = np.array([1.25, 1.25, 8.0, 1.25])
 _LEAST_FREEDOM = 5
 # With fewer launches the weights cost more degrees of freedom than they save scatter.
 _LEAST_WEIGHED_BLOCKS = 10
@@ -39,13 +39,15 @@ _LEAST_SCATTER = 0.25
 _HUBER = 1.345
 _ROUNDS = 20
 _SETTLED = 1e-4
+# What rounding leaves where a fit has as many slopes as windows; nobody is odd then.
+_NO_SCATTER = 1e-9
 _POOLED_WINDOWS = 6
 _PARTS = 10
 
 
 @dataclass(frozen=True)
 class _Windows:
-    """Windows of one workload whose speed is known: covariates (windows × 3), logarithms of throughput, weights, cells."""
+    """Windows of one workload whose speed is known: covariates (windows × 4), logarithms of throughput, weights, cells."""
 
     covariates: Floats
     log_rate: Floats
@@ -100,13 +102,17 @@ def _slopes(windows: _Windows, cells: Iterable[int]) -> dict[int, Floats]:
 
 def _bounded(information: Floats, products: Floats) -> Floats:
     """The slopes within their bounds that solve the normal equations as nearly as these allow."""
-    values, vectors = np.linalg.eigh(information)
+    slopes = np.zeros(len(products))
+    told = np.diag(information) > 0  # of a covariate that is the same in all windows nothing can be learned
+    if not told.any():
+        return slopes
+    values, vectors = np.linalg.eigh(information[np.ix_(told, told)])
     kept = values > 1e-12 * values.max()
-    if not kept.any():
-        return np.zeros(len(products))
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    found = lsq_linear(roots[:, None] * vectors.T, vectors.T @ products / roots, bounds=(0.0, _STEEPEST))
-    return np.asarray(found.x, dtype=np.float64)
+    slopes[told] = lsq_linear(
+        roots[:, None] * vectors.T, vectors.T @ products[told] / roots, bounds=(0.0, _STEEPEST[told])
+    ).x
+    return slopes
 
 
 def weights_by_speed(rows: pd.DataFrame) -> pd.Series:
@@ -140,7 +146,7 @@ def _fitted(within: _Windows) -> tuple[Floats, Floats]:
         slopes[:] = np.linalg.lstsq(x * root[:, None], y * root, rcond=None)[0]
         residuals = np.abs(y - x @ slopes)
         scale = np.median(residuals) / 0.6745
-        if scale == 0:
+        if scale < _NO_SCATTER:
             break
         before, weights = weights, np.minimum(1.0, _HUBER * scale / np.maximum(residuals, 1e-12))
         if np.abs(weights - before).max() < _SETTLED:

@@ -9,9 +9,10 @@ Statistical methods for research workers, 1932, chapter VIII; in experiments on 
 the slopes that throughput has on them. What is estimated is the throughput at that speed; what falls away is that one
 system met more of the slow moments than another.
 
-- Windows that were measured in turns (:mod:`runners.measure.turns`) met the same moments: their covariates are the means over all
+- Windows that were measured in turns (:mod:`runners.measure.turns`) met the same moments: these covariates are the means over all
   windows of their round. What the probe saw beside one of them alone also says what that system does to the probe: beside two of
-  Go's it was seen to be 10 % slower than beside the others at the very same time.
+  Go's it was seen to be 10 % slower than beside the others at the very same time. What neighbours took of a window's own turns is a
+  fourth covariate, where it can be told from that (:mod:`runners.analyse.neighbours`).
 - Of windows in one piece, a cell may slow its own CPU (wide vector instructions lower the clock). That belongs to the cell: where the
   probe was clearly slower beside it than beside the others of the same blocks (by medians, beyond five of their errors), that much is
   taken out first. A smaller effect cannot be told from chance, and taken for one it would shift all windows of the cell, which no
@@ -29,15 +30,16 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.launches import Launch
+from runners.analyse.neighbours import left_by_neighbours, pooled
 from runners.analyse.slopes import COVARIATES, slopes_elsewhere, weights_by_speed
 from runners.machine.topology import parse_cpu_list
 
-FOUND = ["speed_ratio", "peak_ratio", "presence_ratio", "adjusted_rps", "weight_ratio"]
+FOUND = ["speed_ratio", "peak_ratio", "presence_ratio", "own_turns_ratio", "adjusted_rps", "weight_ratio"]
 """Columns that :func:`with_speed` adds."""
 
 _CELL = ["system", "workload"]
 _PROBED = ["probe_mean_hz", "probe_p90_hz", "probe_wakes_hz"]
-_SEEN = ["speed_ratio", "peak_ratio", "presence_ratio"]
+_SEEN = ["speed_ratio", "peak_ratio", "presence_ratio", "own_turns_ratio"]
 _BEST = 0.95
 _CLEAR = 5.0
 _POLISHED = 3
@@ -49,7 +51,12 @@ def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any
     means = {
         name: fmean(probe[name.removeprefix("probe_")] for probe in seen) if all(seen) else np.nan for name in _PROBED
     }
-    return {**means, "round": (raw.get("turns") or {}).get("round")}
+    bursts = [probe["bursts"] for probe in seen if probe and "bursts" in probe]
+    return {
+        **means,
+        "probe_bursts": pooled(bursts) if bursts and len(bursts) == len(seen) else None,
+        "round": (raw.get("turns") or {}).get("round"),
+    }
 
 
 def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
@@ -57,14 +64,14 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    windows : block, system, workload, throughput_rps, probe_mean_hz, probe_p90_hz, probe_wakes_hz (NaN where no probe ran), and round
-        (None for a window in one piece)
+    windows : block, system, workload, throughput_rps, probe_mean_hz, probe_p90_hz, probe_wakes_hz (NaN where no probe ran), probe_bursts
+        (the histogram of the probe's rates, or None), and round (None for a window in one piece)
 
     Returns
     -------
     pandas.DataFrame
         The same rows with ``speed_ratio``, ``peak_ratio`` (its best moments) and ``presence_ratio`` (1: undisturbed; NaN
-        without a probe), ``adjusted_rps``
+        without a probe), ``own_turns_ratio`` (1: neighbours took as much of it as of its whole round), ``adjusted_rps``
         (the throughput itself where nothing is known of the speed, or there are too few windows to learn from) and
         ``weight_ratio`` (1: the most that a window of its workload can weigh, and where nothing is known).
     """
@@ -77,6 +84,7 @@ def with_speed(windows: pd.DataFrame) -> pd.DataFrame:
         speed_ratio=_share(windows["probe_mean_hz"] / own_speed, windows["probe_p90_hz"] / own_speed),
         peak_ratio=_share(windows["probe_p90_hz"] / own_speed, windows["probe_p90_hz"] / own_speed),
         presence_ratio=_share(windows["probe_wakes_hz"] / own_presence, windows["probe_wakes_hz"] / own_presence),
+        own_turns_ratio=left_by_neighbours(windows),
     )
     found[COVARIATES] = np.log(found[_SEEN])
     found["log_rate"] = np.log(found["throughput_rps"].where(found["throughput_rps"] > 0))
@@ -100,11 +108,11 @@ def launches(windows: pd.DataFrame) -> dict[int, Launch]:
 
 
 def mean_speed(windows: pd.DataFrame) -> pd.Series:
-    """Logarithms of speed, best moments and presence that throughputs are adjusted to; every cell counts alike in them.
+    """Logarithms of speed, best moments, presence and own turns that throughputs are adjusted to; every cell counts alike in them.
 
     Parameters
     ----------
-    windows : system, workload, speed_ratio, peak_ratio, presence_ratio, weight_ratio
+    windows : system, workload, speed_ratio, peak_ratio, presence_ratio, own_turns_ratio, weight_ratio
     """
     logs = np.log(windows[_SEEN].set_axis(COVARIATES, axis=1))
     weights, cell = windows["weight_ratio"].where(logs.notna().all(axis=1)), [windows[name] for name in _CELL]

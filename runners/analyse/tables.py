@@ -18,7 +18,16 @@ from runners.machine.topology import parse_cpu_list
 from runners.records import Histogram, Load, LoadResult
 
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
-_NEEDED = ("void", "warmup", "throughput_rps", "probe_mean_hz", "probe_p90_hz", "probe_wakes_hz", "round")
+_NEEDED = (
+    "void",
+    "warmup",
+    "throughput_rps",
+    "probe_mean_hz",
+    "probe_p90_hz",
+    "probe_wakes_hz",
+    "probe_bursts",
+    "round",
+)
 
 
 @dataclass(frozen=True)
@@ -28,8 +37,9 @@ class Tables:
     Attributes
     ----------
     trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, turns_count (0: in one piece),
-        round (the windows of a block in turns with one another), adjusted_rps,
-        weight_ratio, speed_ratio, peak_ratio and presence_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups and void trials),
+        round (the windows of a block in turns with one another), probe_bursts (the histogram of the probe's rates), adjusted_rps,
+        weight_ratio, speed_ratio, peak_ratio, presence_ratio and own_turns_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups
+        and void trials),
         requests_count, errors, void
     latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
     usage : a row per window of a sound trial and role (server, generator, backend): CPU, memory, threads, context switches

@@ -30,7 +30,8 @@ class Results(Protocol):
     shares : system, floor_system, workload, share_ratio, share_low_ratio, share_high_ratio
     checks : name, system, workload, ok, void, detail, advice
     published : source, system, workload, throughput_rps, p50_s … p99_s
-    trials : a row per window, with speed_ratio, peak_ratio, presence_ratio, adjusted_rps and weight_ratio where it counts
+    trials : a row per window, with speed_ratio, peak_ratio, presence_ratio, own_turns_ratio, adjusted_rps and weight_ratio where it
+        counts
     backends : what ran behind the servers, by name: title, pool_count, pool_per_cpu_count, settings, statements
     machine, versions, parameters : as in ``run.json``, the machine with its ``pinning``
     noise_floor_ratio : per workload, for example 1.013

@@ -207,7 +207,10 @@ def speed(results: Results) -> str:
         return text + "server saw; throughputs are as measured, as there are too few windows to learn from."
     speed_ratio = math.exp(mean_speed(counted)["log_speed"])
     text += f"server saw; throughputs are adjusted, window by window, to {amount(speed_ratio, PERCENT)}"
-    least = counted["weight_ratio"].min()
+    own, least = counted["own_turns_ratio"], counted["weight_ratio"].min()
+    if (own != 1).any():
+        text += f", and of those in turns for what neighbours left to their own ({amount(own.min(), PERCENT)} to "
+        text += f"{amount(own.max(), PERCENT)} of what they left to the round)"
     return (
         f"{text}, and the slower its CPU was the less a window weighs (down to {least:.2f})."
         if least < 1

@@ -210,6 +210,15 @@ def test_what_probes_saw_of_the_cpus_speed_is_taken_out_of_the_ratio(tmp_path):
     assert (adjusted[1] / adjusted[0]).mean() == pytest.approx(1.0, rel=0.02)
 
 
+def test_a_round_of_one_run_is_none_of_the_other(tmp_path):
+    tables = analyse(measured(tmp_path, "run", noise=0.002, chance=1)).tables
+    rng = np.random.default_rng(5)
+    slow, quick = (at_speed(tables, speed, rng) for speed in (0.7, 0.9))
+    in_turns = [replace(side, trials=side.trials.assign(round="1.1")) for side in (slow, quick)]
+    adjusted = [side.trials.groupby(["system", "workload"])["adjusted_rps"].mean() for side in at_one_speed(*in_turns)]
+    assert (adjusted[1] / adjusted[0]).mean() == pytest.approx(1.0, rel=0.03)
+
+
 def test_windows_that_do_not_count_stay_out(tmp_path):
     tables = analyse(measured(tmp_path, "run", chance=1, blocks=2)).tables
     first, _ = at_one_speed(tables, tables)

@@ -58,7 +58,15 @@ def simulated(
                     * np.exp(luck + draw.normal(0, noise + slow_noise * (1 - speed)))
                 )
                 rows.append(
-                    {"block": block, "system": system, "workload": "w", "throughput_rps": value, "round": None, **seen}
+                    {
+                        "block": block,
+                        "system": system,
+                        "workload": "w",
+                        "throughput_rps": value,
+                        "round": None,
+                        "probe_bursts": None,
+                        **seen,
+                    }
                 )
     return pd.DataFrame(rows)
 
@@ -215,6 +223,17 @@ def test_a_window_is_adjusted_by_what_other_blocks_show_and_not_by_itself():
     )
     factors = (with_speed(frame).eval("adjusted_rps / throughput_rps") for frame in (windows, doubled))
     assert next(factors)[odd].tolist() == pytest.approx(next(factors)[odd].tolist())
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(4, 8))
+def test_what_rounding_leaves_of_a_perfect_fit_decides_nothing(seed, blocks):
+    windows = simulated(seed, blocks=blocks, windows=1)
+    rounded = windows.assign(
+        throughput_rps=windows["throughput_rps"] * (1 + 1e-14 * np.random.default_rng(seed).normal(size=len(windows)))
+    )
+    found, again = (with_speed(frame)["adjusted_rps"].to_numpy() for frame in (windows, rounded))
+    assert again == pytest.approx(found, rel=1e-6)
 
 
 def test_a_cell_that_no_other_block_has_is_adjusted_as_its_workload_is():

@@ -230,6 +230,7 @@ def make_trials(cells, draw):
     trials["speed_ratio"] = np.where(counts, np.clip(draw.normal(0.9, 0.05, len(trials)), 0.5, 1), np.nan)
     trials["peak_ratio"] = trials["speed_ratio"] ** 0.5
     trials["presence_ratio"] = np.where(counts, 0.99, np.nan)
+    trials["own_turns_ratio"] = np.where(counts, 1.0, np.nan)
     trials["weight_ratio"] = np.where(counts, 0.5, np.nan)
     trials["adjusted_rps"] = (trials["throughput_rps"] * 1.001).where(counts)
     return trials
