@@ -123,7 +123,10 @@ def _virtual(results: Results) -> str:
         return ""
     speed = results.trials["speed_ratio"].dropna()
     seen = f": its CPUs ran at {amount(speed.mean(), PERCENT)} of their undisturbed speed" if len(speed) else ""
-    return f"The machine is virtual and shares its hardware{seen}. Ratios within this run hold better than absolute numbers."
+    return (
+        f"The machine is virtual and shares its hardware{seen}. Ratios within this run hold better than absolute numbers, and their "
+        "intervals for what neighbours did while it ran: run it again in another hour before you trust a ratio to its last percent."
+    )
 
 
 def _forgiven(results: Results) -> str:
