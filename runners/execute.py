@@ -19,6 +19,7 @@ from traitlets.config import Config
 
 from runners.errors import WrkbookError
 from runners.folders import COMPARING, NOTEBOOKS, PROJECT
+from runners.orphans import orphans_ended
 
 _END_TIMEOUT_S = 10.0
 # The project's own kernel, which ends with its parent even before it could look for it itself.
@@ -67,7 +68,7 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
         except BaseException as error:
             failure.append(error)
 
-    with _environment(measuring):
+    with _environment(measuring), orphans_ended():
         # In a thread of its own, so that an interrupt reaches this one, which can then ask the kernel to stop.
         thread = threading.Thread(target=work, daemon=True)
         thread.start()

@@ -24,7 +24,7 @@ FLOORS = [
     {"analyse"},
     {"measure"},
     {"present"},
-    {"processed", "execute", "reports", "arguments"},
+    {"processed", "execute", "orphans", "reports", "arguments"},
     {
         "experiment",
         "evidence",
