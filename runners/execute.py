@@ -19,7 +19,7 @@ from traitlets.config import Config
 
 from runners.errors import WrkbookError
 from runners.folders import COMPARING, NOTEBOOKS, PROJECT
-from runners.orphans import orphans_ended
+from runners.systems.orphans import orphans_ended
 
 _END_TIMEOUT_S = 10.0
 # The project's own kernel, which ends with its parent even before it could look for it itself.

@@ -24,7 +24,7 @@ FLOORS = [
     {"analyse"},
     {"measure"},
     {"present"},
-    {"processed", "execute", "orphans", "reports", "arguments"},
+    {"processed", "execute", "reports", "arguments"},
     {
         "experiment",
         "evidence",

@@ -21,8 +21,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-Floats = NDArray[np.float64]
-
 # A valley that is deeper than this is one: relative to the lower of the heaps beside it.
 _DEEP = 0.5
 # Of all bursts, at least so many in each heap: rare ones (an interrupt within a burst) are no neighbour, and tell next to nothing.
@@ -40,14 +38,8 @@ def pooled(histograms: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     ValueError
         When their bins are not the same.
     """
-    [step_ratio] = {float(histogram["step_ratio"]) for histogram in histograms}
-    first = min(int(histogram["first"]) for histogram in histograms)
-    last = max(int(histogram["first"]) + len(histogram["counts"]) for histogram in histograms)
-    counts = np.zeros(last - first, dtype=np.int64)
-    for histogram in histograms:
-        start = int(histogram["first"]) - first
-        counts[start : start + len(histogram["counts"])] += np.asarray(histogram["counts"], dtype=np.int64)
-    return {"step_ratio": step_ratio, "first": first, "counts": counts.tolist()}
+    step_ratio, first, counts = _side_by_side(histograms)
+    return {"step_ratio": step_ratio, "first": first, "counts": counts.sum(axis=0).tolist()}
 
 
 def left_by_neighbours(windows: pd.DataFrame) -> pd.Series:
@@ -68,12 +60,11 @@ def left_by_neighbours(windows: pd.DataFrame) -> pd.Series:
     known = windows[windows["round"].notna() & windows["probe_bursts"].notna()]
     if known.empty:
         return alike
-    every = pooled(known["probe_bursts"].tolist())
-    counts = np.array([_laid_out(histogram, every) for histogram in known["probe_bursts"]])
+    step_ratio, _, counts = _side_by_side(known["probe_bursts"].tolist())
     total = counts.sum(axis=0)
     if (valley := valley_of(total)) is None:
         return alike
-    slowed = every["step_ratio"] ** (_middle(total[:valley]) - valley - _middle(total[valley:]))
+    slowed = step_ratio ** (_middle(total[:valley]) - valley - _middle(total[valley:]))
     shares = counts[:, :valley].sum(axis=1) / counts.sum(axis=1)
     left = pd.Series(np.log(1 - shares * (1 - slowed)), known.index)
     off = left - left.groupby([known[name] for name in _ROUND]).transform("mean")
@@ -82,7 +73,7 @@ def left_by_neighbours(windows: pd.DataFrame) -> pd.Series:
     return alike.mul(np.exp(off), fill_value=1.0)
 
 
-def valley_of(counts: Floats) -> int | None:
+def valley_of(counts: NDArray[np.int64]) -> int | None:
     """Where the valley between two heaps of a histogram begins; None where it has no two.
 
     The deepest place below the lower of its two sides' summits, after smoothing over three bins.
@@ -96,15 +87,19 @@ def valley_of(counts: Floats) -> int | None:
     return valley if _LEAST_SHARE <= share <= 1 - _LEAST_SHARE else None
 
 
-def _laid_out(histogram: Mapping[str, Any], every: Mapping[str, Any]) -> Floats:
-    """Its counts in the bins of the histogram of all."""
-    counts = np.zeros(len(every["counts"]))
-    start = int(histogram["first"]) - every["first"]
-    counts[start : start + len(histogram["counts"])] = histogram["counts"]
-    return counts
+def _side_by_side(histograms: Sequence[Mapping[str, Any]]) -> tuple[float, int, NDArray[np.int64]]:
+    """The ratio of their bins, the number of the first bin that any of them has, and counts: histograms × bins."""
+    [step_ratio] = {float(histogram["step_ratio"]) for histogram in histograms}
+    first = min(int(histogram["first"]) for histogram in histograms)
+    last = max(int(histogram["first"]) + len(histogram["counts"]) for histogram in histograms)
+    counts = np.zeros((len(histograms), last - first), dtype=np.int64)
+    for row, histogram in zip(counts, histograms, strict=True):
+        start = int(histogram["first"]) - first
+        row[start : start + len(histogram["counts"])] = histogram["counts"]
+    return step_ratio, first, counts
 
 
-def _middle(counts: Floats) -> int:
+def _middle(counts: NDArray[np.int64]) -> int:
     """The bin of the median."""
     return int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
 

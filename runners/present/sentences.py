@@ -209,8 +209,10 @@ def speed(results: Results) -> str:
     text += f"server saw; throughputs are adjusted, window by window, to {amount(speed_ratio, PERCENT)}"
     own, least = counted["own_turns_ratio"], counted["weight_ratio"].min()
     if (own != 1).any():
-        text += f", and of those in turns for what neighbours left to their own ({amount(own.min(), PERCENT)} to "
-        text += f"{amount(own.max(), PERCENT)} of what they left to the round)"
+        text += (
+            f", and in turns also for what neighbours left to each window's own turns ({amount(own.min(), PERCENT)} to "
+        )
+        text += f"{amount(own.max(), PERCENT)} of what they left to its round)"
     return (
         f"{text}, and the slower its CPU was the less a window weighs (down to {least:.2f})."
         if least < 1

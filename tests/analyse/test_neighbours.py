@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from runners.analyse import speed
@@ -73,19 +73,19 @@ def test_the_valley_lies_between_the_heaps(seed, share, slowed):
     draw = np.random.default_rng(seed)
     slow = draw.random(20_000) < share
     found = histogram(FAST_HZ * np.where(slow, slowed, 1.0) * np.exp(draw.normal(0, 0.02, len(slow))))
-    valley = found["first"] + valley_of(np.array(found["counts"], dtype=float))
+    valley = found["first"] + valley_of(np.array(found["counts"]))
     assert FAST_HZ * slowed < STEP**valley < FAST_HZ
 
 
 @given(st.integers(0, 10_000), st.floats(0.005, 0.2))
 def test_one_heap_has_no_valley(seed, width):
     rates = FAST_HZ * np.exp(np.random.default_rng(seed).normal(0, width, 20_000))
-    assert valley_of(np.array(histogram(rates)["counts"], dtype=float)) is None
+    assert valley_of(np.array(histogram(rates)["counts"])) is None
 
 
 def test_a_few_interrupted_bursts_are_no_heap():
     rates = np.concatenate([np.full(1000, FAST_HZ), np.full(5, FAST_HZ / 3)])
-    assert valley_of(np.array(histogram(rates)["counts"], dtype=float)) is None
+    assert valley_of(np.array(histogram(rates)["counts"])) is None
 
 
 @settings(max_examples=20, deadline=None)
@@ -95,9 +95,9 @@ def test_a_window_that_met_more_of_a_neighbour_than_its_round_was_left_less(seed
     left = np.log(1 - windows["met"] * (1 - SLOWED))
     truth = left - left.groupby([windows["block"], windows["round"]]).transform("mean")
     found = np.log(left_by_neighbours(windows))
-    if (found != 0).any():  # in one run of a hundred chance looks like a system's own doing
-        assert found.to_numpy() == pytest.approx(truth.to_numpy(), abs=0.05)
-        assert found.groupby([windows["block"], windows["round"]]).sum().abs().max() < 1e-9
+    assume((found != 0).any())  # in one run of a hundred chance looks like a system's own doing
+    assert found.to_numpy() == pytest.approx(truth.to_numpy(), abs=0.05)
+    assert found.groupby([windows["block"], windows["round"]]).sum().abs().max() < 1e-9
 
 
 def test_a_system_that_slows_the_probe_itself_by_some_percent_is_not_forgiven_for_it():
@@ -105,7 +105,8 @@ def test_a_system_that_slows_the_probe_itself_by_some_percent_is_not_forgiven_fo
     for seed in range(20):
         windows = simulated(seed, shifts={"b": 0.9})
         found = np.log(left_by_neighbours(windows))
-        own.append(found[windows["system"] == "b"].mean())
+        own += [found[windows["system"] == "b"].mean()] if (found != 0).any() else []
+    assert len(own) >= 17
     assert abs(np.mean(own)) < 0.005
 
 

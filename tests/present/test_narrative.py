@@ -155,10 +155,10 @@ def test_what_the_probe_saw_is_said_and_where_none_ran_that_is_said():
     assert f"ran at {mean:.1f} % of their undisturbed speed" in sentences.speed(run)
     assert "adjusted, window by window" in sentences.speed(run)
     assert "the less a window weighs (down to 0.50)" in sentences.speed(run)
-    assert "their own" not in sentences.speed(run)
+    assert "own turns" not in sentences.speed(run)
     [lucky, *_, unlucky] = run.trials.index[~run.trials["warmup"]]
     run.trials.loc[[lucky, unlucky], "own_turns_ratio"] = 1.034, 0.952
-    assert "what neighbours left to their own (95.2 % to 103 % of what they left to the round)" in sentences.speed(run)
+    assert "each window's own turns (95.2 % to 103 % of what they left to its round)" in sentences.speed(run)
     run.trials["weight_ratio"] = run.trials["weight_ratio"].where(run.trials["warmup"], 1.0)
     assert "weighs" not in sentences.speed(run)
     run.trials["adjusted_rps"] = run.trials["throughput_rps"].where(~run.trials["warmup"])

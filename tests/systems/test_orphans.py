@@ -1,5 +1,6 @@
 """Sandboxes that a killed kernel leaves behind."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from runners.orphans import orphans_ended
+from runners.systems.orphans import orphans_ended
 
 KERNEL = """
 import subprocess, sys, time
@@ -63,6 +64,11 @@ def test_one_s_own_sandbox_and_other_programs_go_on(program):
             other.wait()
 
 
-def test_without_orphans_nothing_happens():
+def test_afterwards_orphans_are_none_of_its_business(program):
     with orphans_ended():
         pass
+    left = killed_kernel_s_child(program("bwrap"))
+    try:
+        assert left.ppid() != os.getpid()
+    finally:
+        left.kill()
