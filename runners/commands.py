@@ -96,7 +96,8 @@ def run(
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], indent=1))
     if failed := [line for report in reports for line in report.failed]:
-        raise WrkbookError(f"no number for: {'; '.join(failed)}", "the reports say more; then: ./wrkbook verify")
+        remedy = f"the reports say more; then: ./wrkbook verify; a machine that was too busy: once more with --run-id {reports[0].run_id}"
+        raise WrkbookError(f"no number for: {'; '.join(failed)}", remedy)
 
 
 @app.command()

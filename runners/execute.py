@@ -69,12 +69,11 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
             failure.append(error)
 
     with _environment(measuring), orphans_ended():
+        _import_all()
         # In a thread of its own, so that an interrupt reaches this one, which can then ask the kernel to stop.
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         try:
-            # What the report needs takes seconds to import: while the kernel starts, not after it has ended.
-            importlib.import_module("runners.reports")
             while thread.is_alive():
                 thread.join(0.2)
         except KeyboardInterrupt:
@@ -84,10 +83,19 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
         raise _readable(notebook, failure[0])
 
 
-def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
+def _import_all() -> None:
+    """Import what executing and reporting need: a second, so only when something is executed; and before there are two threads.
+
+    Of two threads that import the same packages, Python lets one see a half-initialised module rather than block both.
+    """
     # jsonschema's check of URIs builds a grammar for over a second on import; nothing here has URIs to check.
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
-    import papermill  # takes a second to import: only when something is executed
+    for name in ("papermill", "runners.reports"):
+        importlib.import_module(name)
+
+
+def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
+    import papermill  # imported already
 
     # Parameters are checked by the notebook itself, which knows more of them than its own cell names.
     logging.getLogger("papermill").setLevel(logging.ERROR)

@@ -11,6 +11,9 @@ from runners.records import Check, LoadResult
 
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
+DISTURBANCES = frozenset({"steal", "other load"})
+"""Names of the checks that make a trial void for what the machine did meanwhile: another try may do better."""
+
 _NOISE_TOLERANCE = 0.02
 _TAKEN_TOLERANCE = 0.10
 _CLOCK_TOLERANCE = 0.10

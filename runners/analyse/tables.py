@@ -102,13 +102,14 @@ def load_results(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], LoadR
 
 
 def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each window of a record, without its warm-up, as :func:`runners.analyse.speed.with_speed` wants it."""
-    keys = {name: record[name] for name in ("block", "system", "workload")}
-    return [
-        {**keys, "throughput_rps": result.throughput_rps, **seen_by_probes(record, raw)}
-        for raw, result in load_results(record)
-        if raw["kind"] == "window"
-    ]
+    """Each window of a record, without its warm-up, as :func:`runners.analyse.speed.with_speed` wants it.
+
+    ``void_for`` has the names of the checks that make its trial void: none where it counts.
+    """
+    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
+    void_for = tuple(check.name for check in trial_checks(record, windows) if check.void and not check.ok)
+    keys = {name: record[name] for name in ("block", "system", "workload")} | {"void_for": void_for}
+    return [{**keys, "throughput_rps": result.throughput_rps, **seen_by_probes(record, raw)} for raw, result in windows]
 
 
 def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:

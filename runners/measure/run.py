@@ -6,7 +6,7 @@ import itertools
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from runners.analyse.disturbances import DISTURBANCES
 from runners.analyse.estimates import compare
 from runners.analyse.launches import Launch
 from runners.analyse.speed import launches, with_speed
@@ -32,6 +33,8 @@ _FAILURES_TOLERATED = 2
 # The next block has a new backend, and ports again.
 _NOT_THE_SYSTEMS = ("backend", "ports")
 _RESAMPLES = 400
+# Before each try to measure once more what the machine has spoilt: it is often quiet again after a minute.
+_PAUSES_S = (5.0, 10.0, 20.0, 40.0)
 # What starting and ending the load generator adds to a window.
 _WINDOW_OVERHEAD_S = 0.15
 # What launching, verifying and ending a server of its own adds to a cell.
@@ -45,12 +48,14 @@ class Progress:
     Attributes
     ----------
     parse : what the measured windows of a record say, see :func:`runners.analyse.tables.measured_windows`
-    windows : all of them so far
+    windows : all of them that count, so far
+    disturbed : (system, workload) of trials that are void for what the machine did meanwhile, and for nothing else
     """
 
     settings: BlockSettings
     parse: Callable[[dict[str, Any]], list[dict[str, Any]]]
     windows: list[dict[str, Any]] = field(default_factory=list)
+    disturbed: set[tuple[str, str]] = field(default_factory=set)
     failures: Counter[System | Cell] = field(default_factory=Counter)
 
     def add(self, record: dict[str, Any]) -> None:
@@ -63,8 +68,13 @@ class Progress:
             cell = next(found for found in cells if (found.system.name, found.workload.label) == names)
             # A process of its own: what many connections do to it says nothing of how it does with few.
             self.failures[cell if self.settings.design.fresh else cell.system] += 1
-        else:
-            self.windows += self.parse(record)
+            return
+        for window in self.parse(record):
+            void_for = set(window.pop("void_for"))
+            if not void_for:
+                self.windows.append(window)
+            elif void_for <= DISTURBANCES:
+                self.disturbed.add((window["system"], window["workload"]))
 
     @property
     def excluded(self) -> set[System | Cell]:
@@ -73,6 +83,13 @@ class Progress:
         return failing | {
             system for system in self.settings.design.systems if system.server in self.settings.nonconforming
         }
+
+    @property
+    def spoilt(self) -> set[Cell]:
+        """Cells without one window that counts, where a quieter machine might give one."""
+        sound = {(window["system"], window["workload"]) for window in self.windows}
+        cells = [cell for cell in self.settings.design.cells if not {cell, cell.system} & self.excluded]
+        return {cell for cell in cells if (cell.system.name, cell.workload.label) in self.disturbed - sound}
 
     def precision(self) -> float:
         """The largest half-width among the ratios of all pairs within each workload; infinite while unknown.
@@ -113,6 +130,9 @@ def measure(
 ) -> None:
     """Measure blocks and write their trials to the ledger; a run that was interrupted goes on after its last whole block.
 
+    What the machine has spoilt in all blocks is measured again, up to four times, each after a longer pause: everything else that
+    does the same work with it, too, since ratios are of the same blocks.
+
     `parse` is :attr:`Progress.parse`. Progress goes to standard error, which notebooks show too.
     """
     profile = settings.profile
@@ -123,7 +143,22 @@ def measure(
     with tqdm(
         total=visits * profile.max_blocks, file=sys.stderr, mininterval=0.5, ncols=100, bar_format="{desc} {postfix}"
     ) as bar:
-        reached = progress.precision()
+
+        def measure_next(number: int, excluded: Collection[System | Cell], status: str) -> None:
+            left_out = sum(bool({cell, cell.system} & set(excluded)) for cell in settings.design.cells)
+            window, windows = itertools.count(1), visits - left_out * profile.windows_count
+
+            def step(what: str) -> None:
+                bar.set_description_str(f"{status} · window {next(window)} of {windows}", refresh=False)
+                bar.set_postfix_str(what, refresh=False)
+                bar.update(1)
+
+            records = measure_block(settings, number, excluded, step)
+            run.write_block(number, records)
+            for record in records:
+                progress.add(record)
+
+        reached, last = progress.precision(), done
         for block in range(done + 1, profile.max_blocks + 1):
             if block > profile.min_blocks and reached <= precision:
                 break
@@ -136,19 +171,22 @@ def measure(
             if measured and block > profile.sure_blocks and time.monotonic() + block_s > deadline:
                 break
             status = _status(block, profile.min_blocks, profile.max_blocks, reached, precision, block_s, deadline)
-            window = itertools.count(1)
-
-            def step(what: str, status: str = status, window: itertools.count[int] = window) -> None:
-                bar.set_description_str(f"{status} · window {next(window)} of {visits}", refresh=False)
-                bar.set_postfix_str(what, refresh=False)
-                bar.update(1)
-
-            records = measure_block(settings, block, progress.excluded, step)
-            run.write_block(block, records)
-            for record in records:
-                progress.add(record)
-            reached = progress.precision()
-        bar.set_description_str(f"Measured {format_duration(time.monotonic() - started)}, precision ±{reached:.1%}")
+            measure_next(block, progress.excluded, status)
+            reached, last = progress.precision(), block
+        for number, pause_s in enumerate(_PAUSES_S, last + 1):
+            if not (spoilt := progress.spoilt):
+                break
+            status = f"The machine disturbed {len(spoilt)} of {len(settings.design.cells)} cells: again"
+            bar.set_description_str(f"{status} in {format_duration(pause_s)}")
+            bar.set_postfix_str("")
+            time.sleep(pause_s)
+            workloads = {cell.workload for cell in spoilt}
+            others = {cell for cell in settings.design.cells if cell.workload not in workloads}
+            measure_next(number, progress.excluded | others, status)
+        reached = progress.precision()
+        bar.set_description_str(
+            f"Measured {format_duration(time.monotonic() - started)}, precision {_precision(reached)}"
+        )
         bar.set_postfix_str("")
 
 
@@ -182,5 +220,12 @@ def _status(block: int, least: int, most: int, reached: float, wanted: float, bl
     target = min(max(needed or least, least, block), most)
     left = min((target - block + 1) * block_s, max(0.0, deadline - time.monotonic()))
     sure = "" if least == most else "about "
-    precision = f", ±{reached:.1%} (wanted ±{wanted:.1%})" if np.isfinite(reached) and least != most else ""
+    precision = f", {_precision(reached)} (wanted ±{wanted:.1%})" if np.isfinite(reached) and least != most else ""
     return f"Block {block} of {sure}{target}{precision}, {format_duration(left)} left"
+
+
+def _precision(half_width: float) -> str:
+    """A half-width to read; of two blocks in a noisy hour it may be thousands of times the ratio itself."""
+    if not np.isfinite(half_width):
+        return "not known"
+    return f"±{half_width:.1%}" if half_width <= 1 else "worse than ±100 %"

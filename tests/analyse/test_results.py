@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from runners.analyse.results import analyse
+from runners.analyse.tables import measured_windows
 from runners.processed import write_processed
 from runners.summaries import read_summary
 from tests.analyse.synthetic import run_of, trial
@@ -112,6 +113,15 @@ def test_a_void_trial_is_left_out_and_listed(tmp_path, about, check):
     assert any(check in warning for warning in row["warnings"])
     assert "slow+c" not in set(found.comparisons["system_a"]) | set(found.comparisons["system_b"])
     assert cell(found, "fast+a")["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("about", "void_for"),
+    [({}, ()), ({"steal": 0.05, "server_busy": 0.95}, ()), ({"steal": 0.2, "server_busy": 0.8}, ("steal",))],
+)
+def test_while_it_measures_a_run_knows_which_of_its_windows_will_not_count(about, void_for):
+    rows = measured_windows(trial(1, "slow+c", "decode-10", [30_000.0, 30_100.0], **about))
+    assert [(row["throughput_rps"], row["void_for"]) for row in rows] == [(30_000.0, void_for), (30_100.0, void_for)]
 
 
 def test_what_a_void_trial_cost_is_in_no_number(tmp_path):

@@ -1,5 +1,6 @@
 """What a run does about systems that fail again and again."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -57,15 +58,94 @@ class Kept:
         self.blocks.append(number)
 
 
+def settings_of(profile):
+    found = progress(fresh=False).settings.design
+    return SimpleNamespace(design=found, nonconforming=frozenset(), connections=80, profile=profile)
+
+
 @pytest.mark.parametrize(("sure", "blocks"), [(1, [1]), (3, [1, 2, 3])])
 def test_a_budget_that_is_used_up_ends_a_run_after_the_blocks_that_are_sure(monkeypatch, sure, blocks):
     monkeypatch.setattr("runners.measure.run.measure_block", lambda *_: [])
-    settings = SimpleNamespace(
-        design=progress(fresh=False).settings.design,
-        nonconforming=frozenset(),
-        connections=80,
-        profile=Profile(0.3, 1.0, 1, 3, 9, 0.0, "for tests", sure_blocks=sure),
-    )
     kept = Kept()
-    measure(kept, settings, lambda _: [], precision=0.02)
+    profile = Profile(0.3, 1.0, 1, 3, 9, 0.0, "for tests", sure_blocks=sure)
+    measure(kept, settings_of(profile), lambda _: [], precision=0.02)
     assert kept.blocks == blocks
+
+
+def window(block, system, workload, throughput_rps=1000.0, void_for=()):
+    probed = dict.fromkeys(("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz"), math.nan)
+    keys = {"block": block, "system": system, "workload": workload}
+    return {
+        **keys,
+        "throughput_rps": throughput_rps,
+        **probed,
+        "probe_bursts": None,
+        "round": None,
+        "void_for": void_for,
+    }
+
+
+@pytest.fixture
+def paused_s(monkeypatch):
+    """The pauses that a run makes, which take no time."""
+    found = []
+    monkeypatch.setattr("runners.measure.run.time.sleep", found.append)
+    return found
+
+
+def measured_with(monkeypatch, void_for):
+    """Two blocks, and what comes after them; `void_for` (block, cell) says why a trial is void. Returns the cells of each block."""
+    blocks = []
+
+    def block(settings, number, excluded, step):
+        cells = [cell for cell in settings.design.cells if not {cell, cell.system} & set(excluded)]
+        blocks.append([(cell.system.name, cell.workload.label) for cell in cells])
+        for system, workload in blocks[-1]:
+            step(f"{system}, {workload}")
+        return [{"failure": None, "row": window(number, *of, void_for=void_for(number, of))} for of in blocks[-1]]
+
+    monkeypatch.setattr("runners.measure.run.measure_block", block)
+    profile = Profile(0.3, 1.0, 1, 2, 2, 9.0, "for tests")
+    measure(Kept(), settings_of(profile), lambda record: [dict(record["row"])], precision=0.02)
+    return blocks
+
+
+def test_what_the_machine_spoilt_in_every_block_is_measured_again_with_all_that_it_is_compared_with(
+    monkeypatch, paused_s
+):
+    spoilt = ("gin", "json10@10000")
+    blocks = measured_with(monkeypatch, lambda number, of: ("steal",) if number <= 3 and of == spoilt else ())
+    assert len(blocks) == 4
+    assert {workload for _, workload in blocks[0]} == {"json10@20", "json10@10000"}
+    for again in blocks[2:]:
+        assert sorted(again) == sorted(of for of in blocks[0] if of[1] == "json10@10000")
+    assert paused_s == sorted(paused_s)
+    assert len(paused_s) == 2
+
+
+def test_a_machine_that_stays_busy_is_not_waited_for_without_end(monkeypatch, paused_s):
+    blocks = measured_with(monkeypatch, lambda number, of: ("steal", "other load") if of[0] == "gin" else ())
+    assert len(blocks) == 2 + len(paused_s) == 6
+
+
+@pytest.mark.parametrize("void_for", [("errors",), ("errors", "steal")])
+def test_what_is_void_for_the_system_s_own_doing_is_not_tried_again(monkeypatch, paused_s, void_for):
+    assert len(measured_with(monkeypatch, lambda number, of: void_for if of[0] == "gin" else ())) == 2
+    assert not paused_s
+
+
+def test_one_sound_block_is_enough_not_to_be_measured_again(monkeypatch, paused_s):
+    assert len(measured_with(monkeypatch, lambda number, of: ("steal",) if number == 1 else ())) == 2
+    assert not paused_s
+
+
+def test_a_void_window_does_not_count_for_the_precision():
+    found = progress(fresh=False)
+    found.parse = lambda record: [record["row"]]
+    for block in (1, 2, 3):
+        for place, name in enumerate(("gin", "net-http")):
+            # As if the void block were twice as fast: a ratio of it with the others would be known badly.
+            wild = {"throughput_rps": 9000.0, "void_for": ("steal",)} if block == 3 and place else {}
+            row = window(block, name, "json10@20", **{"throughput_rps": 1000.0 + block + place, **wild})
+            found.add({"failure": None, "row": row})
+    assert found.precision() < 0.01
