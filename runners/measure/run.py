@@ -177,17 +177,17 @@ def measure(
             if not (spoilt := progress.spoilt):
                 break
             status = f"The machine disturbed {len(spoilt)} of {len(settings.design.cells)} cells: again"
+            bar.set_postfix_str("", refresh=False)
             bar.set_description_str(f"{status} in {format_duration(pause_s)}")
-            bar.set_postfix_str("")
             time.sleep(pause_s)
             workloads = {cell.workload for cell in spoilt}
             others = {cell for cell in settings.design.cells if cell.workload not in workloads}
             measure_next(number, progress.excluded | others, status)
         reached = progress.precision()
+        bar.set_postfix_str("", refresh=False)
         bar.set_description_str(
             f"Measured {format_duration(time.monotonic() - started)}, precision {_precision(reached)}"
         )
-        bar.set_postfix_str("")
 
 
 def _blocks_there(run: Run, progress: Progress) -> int:
