@@ -48,11 +48,12 @@ def test_what_is_not_the_system_s_fault_excludes_nobody(stage):
 class Kept:
     """A ledger's run that keeps blocks in memory."""
 
-    def __init__(self):
+    def __init__(self, trials=()):
         self.blocks = []
+        self.there = trials
 
     def trials(self):
-        return []
+        return self.there
 
     def write_block(self, number, records):
         self.blocks.append(number)
@@ -93,8 +94,11 @@ def paused_s(monkeypatch):
     return found
 
 
-def measured_with(monkeypatch, void_for):
-    """Two blocks, and what comes after them; `void_for` (block, cell) says why a trial is void. Returns the cells of each block."""
+def measured_with(monkeypatch, void_for, there=()):
+    """Two blocks, and what comes after them; `void_for` (block, cell) says why a trial is void. Returns the cells of each block.
+
+    `there` are trials of a run that is continued.
+    """
     blocks = []
 
     def block(settings, number, excluded, step):
@@ -106,7 +110,7 @@ def measured_with(monkeypatch, void_for):
 
     monkeypatch.setattr("runners.measure.run.measure_block", block)
     profile = Profile(0.3, 1.0, 1, 2, 2, 9.0, "for tests")
-    measure(Kept(), settings_of(profile), lambda record: [dict(record["row"])], precision=0.02)
+    measure(Kept(there), settings_of(profile), lambda record: [dict(record["row"])], precision=0.02)
     return blocks
 
 
@@ -137,6 +141,20 @@ def test_what_is_void_for_the_system_s_own_doing_is_not_tried_again(monkeypatch,
 def test_one_sound_block_is_enough_not_to_be_measured_again(monkeypatch, paused_s):
     assert len(measured_with(monkeypatch, lambda number, of: ("steal",) if number == 1 else ())) == 2
     assert not paused_s
+
+
+def test_a_whole_run_that_is_started_again_measures_only_what_the_machine_had_spoilt(monkeypatch, paused_s):
+    cells = [(system, f"json10@{count}") for system in ("gin", "net-http") for count in (20, 10_000)]
+    void_for = {("gin", "json10@20"): ("steal",)}
+    there = [
+        {"failure": None, "block": block, "row": window(block, *of, void_for=void_for.get(of, ()))}
+        for block in (1, 2)
+        for of in cells
+    ]
+    (again,) = measured_with(monkeypatch, lambda *_: (), there)
+    assert {workload for _, workload in again} == {"json10@20"}
+    assert ("gin", "json10@20") in again
+    assert len(paused_s) == 1
 
 
 def test_a_void_window_does_not_count_for_the_precision():
