@@ -74,6 +74,11 @@ def format_ratio_interval(value: float, low: float, high: float) -> str:
     return f"{value:.2f} × ({low:.2f} to {high:.2f})"
 
 
+def format_half_width(ratio: float) -> str:
+    """An interval's half-width as a share of its value: ``±2.0 %``; that of two launches may be thousands of times the value."""
+    return f"±{ratio * 100:.1f} %" if ratio <= 1 else "more than ±100 %"
+
+
 def _with_prefix(value: float, base: float, units: tuple[str, ...]) -> str:
     if math.isnan(value):
         return "–"

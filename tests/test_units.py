@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from runners.units import (
     format_duration,
+    format_half_width,
     format_rate,
     format_ratio_interval,
     format_size,
@@ -94,3 +95,17 @@ def test_a_ratio_is_shown_with_its_interval():
 def test_a_shown_duration_is_read_back_within_its_three_digits(seconds):
     shown = parse_duration(format_duration(seconds).replace(" ", ""))
     assert math.isclose(shown, seconds, rel_tol=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.02, "±2.0 %"),
+        (0.01949, "±1.9 %"),
+        (1.0, "±100.0 %"),
+        (1.001, "more than ±100 %"),
+        (1949.3, "more than ±100 %"),
+    ],
+)
+def test_a_half_width_that_says_nothing_has_no_digits(ratio, text):
+    assert format_half_width(ratio) == text

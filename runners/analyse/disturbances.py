@@ -11,7 +11,8 @@ from runners.records import Check, LoadResult
 
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
-DISTURBANCES = frozenset({"steal", "other load"})
+_STEAL, _OTHER_LOAD = "steal", "other load"
+DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD})
 """Names of the checks that make a trial void for what the machine did meanwhile: another try may do better."""
 
 _NOISE_TOLERANCE = 0.02
@@ -25,7 +26,7 @@ def steal(record: dict[str, Any], windows: Windows) -> Check:
     return _below(
         record,
         windows,
-        "steal",
+        _STEAL,
         "steal_fraction",
         "stolen by the hypervisor",
         "measure on a machine of your own, or more blocks",
@@ -35,7 +36,7 @@ def steal(record: dict[str, Any], windows: Windows) -> Check:
 def other_load(record: dict[str, Any], windows: Windows) -> Check:
     """Other programs took less than 2 % of the pinned CPUs' time; more than 10 % of the server's make the trial void."""
     return _below(
-        record, windows, "other load", "other_fraction", "used by others", "end other programs, or measure more blocks"
+        record, windows, _OTHER_LOAD, "other_fraction", "used by others", "end other programs, or measure more blocks"
     )
 
 

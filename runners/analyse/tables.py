@@ -15,7 +15,7 @@ from runners.analyse.speed import FOUND, seen_by_probes, with_speed
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
-from runners.records import Histogram, Load, LoadResult
+from runners.records import Check, Histogram, Load, LoadResult
 
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
 _NEEDED = (
@@ -69,7 +69,7 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
         results = list(load_results(record))
         windows = [(raw, result) for raw, result in results if raw["kind"] == "window"]
         found = trial_checks(record, windows)
-        void = any(check.void and not check.ok for check in found)
+        void = bool(_void_for(found))
         checks += [{**keys, **check.as_dict()} for check in found]
         for number, (raw, result) in enumerate(results):
             trials.append({**keys, "window": number, "void": void, **_trial_row(record, raw, result)})
@@ -107,9 +107,14 @@ def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
     ``void_for`` has the names of the checks that make its trial void: none where it counts.
     """
     windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
-    void_for = tuple(check.name for check in trial_checks(record, windows) if check.void and not check.ok)
-    keys = {name: record[name] for name in ("block", "system", "workload")} | {"void_for": void_for}
+    keys = {name: record[name] for name in ("block", "system", "workload")}
+    keys["void_for"] = _void_for(trial_checks(record, windows))
     return [{**keys, "throughput_rps": result.throughput_rps, **seen_by_probes(record, raw)} for raw, result in windows]
+
+
+def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
+    """The names of those that make their trial void."""
+    return tuple(check.name for check in checks if check.void and not check.ok)
 
 
 def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:

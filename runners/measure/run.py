@@ -26,7 +26,7 @@ from runners.measure.opening import expected_opening_s, window_seconds
 from runners.parameters import Profile
 from runners.records import Interval, System
 from runners.systems.ports import client_ports
-from runners.units import format_duration
+from runners.units import format_duration, format_half_width
 
 # After so many failures a system is not launched any more in this run.
 _FAILURES_TOLERATED = 2
@@ -130,8 +130,8 @@ def measure(
 ) -> None:
     """Measure blocks and write their trials to the ledger; a run that was interrupted goes on after its last whole block.
 
-    What the machine has spoilt in all blocks is measured again, up to four times, each after a longer pause: everything else that
-    does the same work with it, too, since ratios are of the same blocks.
+    What the machine has spoilt in all blocks is measured again while the budget lasts, up to four times, each after a longer pause:
+    everything else that does the same work with it, too, since ratios are of the same blocks.
 
     `parse` is :attr:`Progress.parse`. Progress goes to standard error, which notebooks show too.
     """
@@ -158,7 +158,7 @@ def measure(
             for record in records:
                 progress.add(record)
 
-        reached, last = progress.precision(), done
+        reached, following = progress.precision(), done + 1
         for block in range(done + 1, profile.max_blocks + 1):
             if block > profile.min_blocks and reached <= precision:
                 break
@@ -172,9 +172,11 @@ def measure(
                 break
             status = _status(block, profile.min_blocks, profile.max_blocks, reached, precision, block_s, deadline)
             measure_next(block, progress.excluded, status)
-            reached, last = progress.precision(), block
-        for number, pause_s in enumerate(_PAUSES_S, last + 1):
-            if not (spoilt := progress.spoilt):
+            reached, following = progress.precision(), block + 1
+        again_s = block_seconds(settings.design, profile, settings.connections)  # at most: of all cells
+        for number, pause_s in enumerate(_PAUSES_S, following):
+            spoilt = progress.spoilt
+            if not spoilt or time.monotonic() + pause_s + again_s > deadline:
                 break
             status = f"The machine disturbed {len(spoilt)} of {len(settings.design.cells)} cells: again"
             bar.set_postfix_str("", refresh=False)
@@ -183,11 +185,10 @@ def measure(
             workloads = {cell.workload for cell in spoilt}
             others = {cell for cell in settings.design.cells if cell.workload not in workloads}
             measure_next(number, progress.excluded | others, status)
-        reached = progress.precision()
         bar.set_postfix_str("", refresh=False)
-        bar.set_description_str(
-            f"Measured {format_duration(time.monotonic() - started)}, precision {_precision(reached)}"
-        )
+        measured_s, reached = time.monotonic() - started, progress.precision()
+        known = format_half_width(reached) if np.isfinite(reached) else "not known"
+        bar.set_description_str(f"Measured {format_duration(measured_s)}, precision {known}")
 
 
 def _blocks_there(run: Run, progress: Progress) -> int:
@@ -220,12 +221,6 @@ def _status(block: int, least: int, most: int, reached: float, wanted: float, bl
     target = min(max(needed or least, least, block), most)
     left = min((target - block + 1) * block_s, max(0.0, deadline - time.monotonic()))
     sure = "" if least == most else "about "
-    precision = f", {_precision(reached)} (wanted ±{wanted:.1%})" if np.isfinite(reached) and least != most else ""
+    known = np.isfinite(reached) and least != most
+    precision = f", {format_half_width(reached)} (wanted {format_half_width(wanted)})" if known else ""
     return f"Block {block} of {sure}{target}{precision}, {format_duration(left)} left"
-
-
-def _precision(half_width: float) -> str:
-    """A half-width to read; of two blocks in a noisy hour it may be thousands of times the ratio itself."""
-    if not np.isfinite(half_width):
-        return "not known"
-    return f"±{half_width:.1%}" if half_width <= 1 else "worse than ±100 %"

@@ -10,7 +10,7 @@ from runners.present import sentences
 from runners.present.frames import Results, against, measured, ordered, without_placebo, workload_title
 from runners.present.markup import Fragment, unbroken
 from runners.records import PLACEBO
-from runners.units import format_duration
+from runners.units import format_duration, format_half_width
 
 SMOKE = "This is a smoke run (profile quick): it shows that everything works and is not evidence for any comparison."
 
@@ -93,8 +93,8 @@ def precision(results: Results) -> str:
     widths = ((rows["ratio_high"] - rows["ratio_low"]) / 2 / rows["ratio"]).dropna()
     if not widths.empty:
         widest = float(widths.max())
-        aim = f"aim: ±{results.precision_ratio * 100:.1f} %"
-        text += f"; the widest 95 % interval of a ratio is ±{widest * 100:.1f} % ({aim})"
+        aim = f"aim: {format_half_width(results.precision_ratio)}"
+        text += f"; the widest 95 % interval of a ratio is {format_half_width(widest)} ({aim})"
         if widest > results.precision_ratio and not note:
             note = "the aim was not reached"
     return f"{text}; {note}." if note else f"{text}."

@@ -18,7 +18,7 @@ from runners.present.frames import (
 from runners.present.narrative import Narrative
 from runners.present.wording import PERCENT, amount, listing
 from runners.records import PLACEBO
-from runners.units import format_duration
+from runners.units import format_duration, format_half_width
 
 _OFTEN = 0.1
 
@@ -187,8 +187,8 @@ def _precision(results: Results) -> str:
     if wide.empty:
         return ""
     return (
-        f"{len(wide)} of {len(rows)} ratios are known less precisely than the ±{results.precision_ratio * 100:.1f} % "
-        f"that were asked for; the worst, {_named(rows.loc[widths.idxmax()])}, to ±{widths.max() * 100:.1f} %."
+        f"{len(wide)} of {len(rows)} ratios are known less precisely than the {format_half_width(results.precision_ratio)} "
+        f"that were asked for; the worst, {_named(rows.loc[widths.idxmax()])}, to {format_half_width(widths.max())}."
     )
 
 

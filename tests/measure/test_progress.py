@@ -1,4 +1,4 @@
-"""What a run does about systems that fail again and again."""
+"""When a run goes on, and with what: systems that fail again and again, budgets, and what the machine disturbed."""
 
 import math
 from types import SimpleNamespace
@@ -94,7 +94,7 @@ def paused_s(monkeypatch):
     return found
 
 
-def measured_with(monkeypatch, void_for, there=()):
+def measured_with(monkeypatch, void_for, there=(), budget_minutes=9.0):
     """Two blocks, and what comes after them; `void_for` (block, cell) says why a trial is void. Returns the cells of each block.
 
     `there` are trials of a run that is continued.
@@ -109,7 +109,7 @@ def measured_with(monkeypatch, void_for, there=()):
         return [{"failure": None, "row": window(number, *of, void_for=void_for(number, of))} for of in blocks[-1]]
 
     monkeypatch.setattr("runners.measure.run.measure_block", block)
-    profile = Profile(0.3, 1.0, 1, 2, 2, 9.0, "for tests")
+    profile = Profile(0.3, 1.0, 1, 2, 2, budget_minutes, "for tests", sure_blocks=2)
     measure(Kept(there), settings_of(profile), lambda record: [dict(record["row"])], precision=0.02)
     return blocks
 
@@ -130,6 +130,11 @@ def test_what_the_machine_spoilt_in_every_block_is_measured_again_with_all_that_
 def test_a_machine_that_stays_busy_is_not_waited_for_without_end(monkeypatch, paused_s):
     blocks = measured_with(monkeypatch, lambda number, of: ("steal", "other load") if of[0] == "gin" else ())
     assert len(blocks) == 2 + len(paused_s) == 6
+
+
+def test_what_the_machine_spoilt_is_not_measured_again_beyond_the_budget(monkeypatch, paused_s):
+    assert len(measured_with(monkeypatch, lambda *_: ("steal",), budget_minutes=0.1)) == 2
+    assert not paused_s
 
 
 @pytest.mark.parametrize("void_for", [("errors",), ("errors", "steal")])
@@ -162,7 +167,7 @@ def test_a_void_window_does_not_count_for_the_precision():
     found.parse = lambda record: [record["row"]]
     for block in (1, 2, 3):
         for place, name in enumerate(("gin", "net-http")):
-            # As if the void block were twice as fast: a ratio of it with the others would be known badly.
+            # As if it were nine times as fast in the void block: with that, the ratio would be known badly.
             wild = {"throughput_rps": 9000.0, "void_for": ("steal",)} if block == 3 and place else {}
             row = window(block, name, "json10@20", **{"throughput_rps": 1000.0 + block + place, **wild})
             found.add({"failure": None, "row": row})
