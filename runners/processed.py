@@ -114,7 +114,7 @@ def _compared_cell(row: dict[str, Any]) -> dict[str, Any]:
         name: {part: row[f"{name}_{named}".rstrip("_")] for part, named in _PARTS.items()}
         for name in ("ratio", "p99_ratio", "cpu_ratio")
     }
-    about = ("system", "server", "codec", "workload", "unchanged", "bottleneck", "p_adjusted", "verdict")
+    about = ("system", "server", "codec", "workload", "unchanged", "bottleneck", "bound", "verdict")
     return {name: row[name] for name in about} | estimates
 
 
@@ -142,8 +142,7 @@ def _comparison(row: pd.Series) -> dict[str, Any]:
     pair = {name: row[name] for name in ("workload", "system_a", "system_b")}
     return pair | {
         "ratio": {"value": row["ratio"], "low": row["ratio_low"], "high": row["ratio_high"]},
-        "verdict": row["verdict"],
-        "p_adjusted": row["p_adjusted"],
+        **{name: row[name] for name in ("blocks_count", "family", "bound", "verdict")},
     }
 
 

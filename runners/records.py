@@ -12,14 +12,17 @@ from typing import Any, Literal
 
 TRIAL_SCHEMA = "wrkbook.trial/4"
 RUN_SCHEMA = "wrkbook.run/1"
-SUMMARY_SCHEMA = "wrkbook.summary/2"
-COMPARISON_SCHEMA = "wrkbook.comparison/1"
+SUMMARY_SCHEMA = "wrkbook.summary/3"
+COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
 PLACEBO = "placebo"
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99)
 
-Verdict = Literal["faster", "slower", "equivalent", "inconclusive", "at least", "not comparable"]
-Bottleneck = Literal["server", "client", "backend", "unsaturated"]
+Verdict = Literal["faster", "slower", "equivalent", "undecided", "not comparable"]
+Bound = Literal["", "at most", "at least", "unknown"]
+Bottleneck = Literal["server", "generator", "both", "backend", "unsaturated"]
+GENERATOR_LIMITED = frozenset({"generator", "both"})
+"""Limits with which a throughput is a lower bound of what the server can do."""
 
 
 def percentile_column(percentile: float) -> str:

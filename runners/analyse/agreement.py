@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from runners.analyse.cells import windows_by_block
-from runners.analyse.estimates import compare
 from runners.analyse.results import Results
 from runners.records import PLACEBO
 
@@ -25,8 +23,6 @@ def shape_ratios(results: Results) -> pd.DataFrame:
     for system, label in known[["system", "workload"]].itertuples(index=False):
         workload, _, shape = label.partition("@")
         if shape and (system, workload) in names:
-            sides = [windows_by_block(results.tables, system, name) for name in (label, workload)]
-            blocks = sorted(sides[0].keys() & sides[1].keys())
-            found = compare(*([side[block] for block in blocks] for side in sides), seed=results.seed).interval
-            rows.append((system, workload, shape, found.value, found.low, found.high))
+            found = results.paired((system, label), (system, workload))
+            rows.append((system, workload, shape, found["ratio"], found["ratio_low"], found["ratio_high"]))
     return pd.DataFrame(rows, columns=_COLUMNS)

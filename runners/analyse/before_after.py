@@ -1,32 +1,28 @@
 """Two runs of one experiment, cell by cell: what a change between them did to each system, and what the machine did to all.
 
-Launches of two runs share no block, so nothing pairs them and nothing cancels what drifted between the runs. Three things
-make up for it as far as they can: the probes' account of the CPUs' speed (:mod:`runners.analyse.speed`) is taken out of
-both runs at once; the band of a workload is that of the noisier run; and the cells of servers that nobody changed show the
-factor that all cells may share.
+Launches of two runs share no block, so nothing pairs them and nothing cancels what drifted between the runs. Two things help to judge
+that: the band of a workload is that of the noisier run, and the cells of servers that nobody changed show the factor that all cells may
+share.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from runners.analyse.cells import windows_by_block
+from runners.analyse.comparisons import compare_sides
 from runners.analyse.differences import Difference, check_comparable, differences, unchanged_servers
-from runners.analyse.estimates import Comparison, compare, compare_unpaired, geometric_mean_interval
-from runners.analyse.launches import Launches
+from runners.analyse.estimates import Comparison, compare_unpaired, geometric_mean_interval
 from runners.analyse.results import Results, analyse
-from runners.analyse.speed import with_speed
-from runners.analyse.tables import Tables
-from runners.analyse.verdicts import holm, verdict
+from runners.analyse.verdicts import bound, verdict
 from runners.errors import WrkbookError
 from runners.ledger import Run
-from runners.records import PLACEBO, Interval
+from runners.records import GENERATOR_LIMITED, PLACEBO, Bound, Interval
 
 BASELINE = "run A"
 _ABOUT = ["system", "server", "codec", "workload", "operations_count"]
@@ -37,7 +33,8 @@ _COLUMNS = [
     "status",
     *(f"{side}_{part}rps" for side in "ab" for part in ("", "low_", "high_")),
     *(f"{what}{part}" for what in ("ratio", "p99_ratio", "cpu_ratio") for part in ("", "_low", "_high")),
-    "p_value",
+    "bound",
+    "verdict",
 ]
 
 
@@ -91,19 +88,17 @@ class BeforeAfter:
         Columns
         -------
         system, server, codec, workload, operations_count; unchanged (the server is the same in both runs); bottleneck
-        (``client`` if in either run); a_rps and b_rps with _low_ and _high_, at the mean speed that the CPUs had over both runs;
-        ratio (b over a), p99_ratio and cpu_ratio with _low and _high; p_adjusted, verdict (of b against a), status (ok).
+        (of run B); a_rps and b_rps with _low_ and _high_; ratio (b over a), p99_ratio and cpu_ratio with _low and _high; bound, verdict (of
+        b against a; empty for the control, which repeats another cell), status (ok).
         """
-        frame = pd.DataFrame([self._cell(*pair) for pair in self._pairs()], columns=_COLUMNS)
-        frame["p_adjusted"] = holm(frame["p_value"].to_numpy(float)) if len(frame) else []
-        frame["verdict"] = [self._verdict(row) for row in frame.to_dict("records")]
-        return frame.drop(columns="p_value")
+        return pd.DataFrame([self._cell(*pair) for pair in self._pairs()], columns=_COLUMNS)
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """The cells as comparisons of run B (``system_a``, named as the system) with run A (``system_b``)."""
-        columns = ["workload", "system", "ratio", "ratio_low", "ratio_high", "p_adjusted", "verdict"]
-        return self.cells[columns].rename(columns={"system": "system_a"}).assign(system_b=BASELINE)
+        columns = ["workload", "system", "ratio", "ratio_low", "ratio_high", "bound", "verdict"]
+        family = self.cells["system"].map(lambda system: "control" if system == PLACEBO else "leader")
+        return self.cells[columns].rename(columns={"system": "system_a"}).assign(system_b=BASELINE, family=family)
 
     @cached_property
     def unmatched(self) -> list[str]:
@@ -137,10 +132,6 @@ class BeforeAfter:
         return CommonFactor(value, float(ratios.min()), float(ratios.max()), len(ratios), unchanged)
 
     @cached_property
-    def _tables(self) -> tuple[Tables, Tables]:
-        return at_one_speed(self.a.tables, self.b.tables)
-
-    @cached_property
     def _unchanged(self) -> set[str]:
         return unchanged_servers(self.a.record, self.b.record)
 
@@ -155,38 +146,30 @@ class BeforeAfter:
 
     def _cell(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         place = (before["system"], before["workload"])
-        sides = [list(windows_by_block(tables, *place).values()) for tables in self._tables]
+        sides = [results.launches(*place) for results in (self.a, self.b)]
         found = self._compare(sides[1], sides[0])
-        bound = "client" in (before["bottleneck"], after["bottleneck"])
+        side = bound(after["bottleneck"] in GENERATOR_LIMITED, before["bottleneck"] in GENERATOR_LIMITED)
         row = {name: before[name] for name in _ABOUT} | {
             "unchanged": self.same_run or before["server"] in self._unchanged,
-            "bottleneck": "client" if bound else after["bottleneck"],
+            "bottleneck": after["bottleneck"],
             "status": "ok",
-            # The A/A control is shown, but not tested: it repeats another cell.
-            "p_value": math.nan if before["system"] == PLACEBO else found.p_value,
+            "bound": side,
+            "verdict": "" if before["system"] == PLACEBO else self._verdict(before["workload"], found.interval, side),
         }
         for name, side in zip("ab", sides, strict=True):
-            row |= _named(name, geometric_mean_interval(side, seed=self.a.seed), "_rps")
+            row |= _named(name, geometric_mean_interval(side.to_numpy()), "_rps")
         row |= _named("ratio", found.interval)
         for name, stem, unit in (("p99_ratio", "p99", "s"), ("cpu_ratio", "cpu_per_request", "s")):
             first, second = (_estimate(cell, stem, unit) for cell in (after, before))
             row |= _named(name, Interval(1.0, 1.0, 1.0) if self.same_run else ratio_of(first, second))
         return row
 
-    def _compare(self, first: Launches, second: Launches) -> Comparison:
+    def _compare(self, first: pd.Series, second: pd.Series) -> Comparison:
         # A run and itself: every launch is its own pair, and nothing can differ.
-        return (compare if self.same_run else compare_unpaired)(first, second, seed=self.a.seed)
+        return compare_sides(first, second) if self.same_run else compare_unpaired(first.to_numpy(), second.to_numpy())
 
-    def _verdict(self, row: dict[str, Any]) -> str:
-        sides = (self._measured(results)[row["system"], row["workload"]] for results in (self.b, self.a))
-        first, second = (cell["bottleneck"] == "client" for cell in sides)
-        return verdict(
-            Interval(row["ratio"], row["ratio_low"], row["ratio_high"]),
-            self.noise_floor_ratio.get(row["workload"], math.nan) - 1,
-            float(row["p_adjusted"]),
-            first_client_bound=first,
-            second_client_bound=second,
-        )
+    def _verdict(self, workload: str, ratio: Interval, side: Bound) -> str:
+        return verdict(ratio, self.noise_floor_ratio.get(workload, math.nan) - 1, side)
 
 
 def compare_runs(a: Run, b: Run, *, anyway: bool = False) -> BeforeAfter:
@@ -206,27 +189,6 @@ def compare_runs(a: Run, b: Run, *, anyway: bool = False) -> BeforeAfter:
             "compare runs that share systems and workloads: ./wrkbook list",
         )
     return found
-
-
-def at_one_speed(first: Tables, second: Tables) -> tuple[Tables, Tables]:
-    """The tables of two runs, with throughputs adjusted to the mean speed of both in the place of each run's own.
-
-    A cell's speed stays relative to the highest that the probe saw beside it in the same run: a change that slows its own CPU
-    is part of the change.
-    """
-    known = [tables.trials[tables.trials["adjusted_rps"].notna()] for tables in (first, second)]
-    # Neither a system nor a round of the one run is one of the other.
-    apart = [
-        rows.assign(**{name: rows[name].map(f"{side}/{{}}".format, na_action="ignore") for name in ("system", "round")})
-        for side, rows in zip("ab", known, strict=True)
-    ]
-    together = with_speed(pd.concat(apart, keys=["a", "b"]))
-    names = ["adjusted_rps", "weight_ratio"]
-    a, b = (
-        replace(tables, trials=tables.trials.assign(**{name: together[name].xs(side) for name in names}))
-        for side, tables in (("a", first), ("b", second))
-    )
-    return a, b
 
 
 def ratio_of(first: Interval, second: Interval) -> Interval:

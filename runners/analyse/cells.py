@@ -12,13 +12,16 @@ from scipy import stats
 
 from runners import histograms
 from runners.analyse.checks import bottleneck
-from runners.analyse.estimates import geometric_mean_interval
-from runners.analyse.launches import Launch
+from runners.analyse.comparisons import of_cell
+from runners.analyse.estimates import UNKNOWN, geometric_mean_interval
 from runners.analyse.percentiles import percentile_intervals
-from runners.analyse.speed import launches
-from runners.analyse.tables import Tables
+from runners.analyse.tables import CORRECTED, Tables
 from runners.analyse.usage import ROLES
 from runners.records import PERCENTILES, Histogram, Interval, percentile_column
+
+LEAST_LITTLE = 0.95
+"""Share of the connections that throughput × mean service time must explain: below it requests waited inside the load generator, and
+percentiles of service times say nothing of the system."""
 
 _US = 1e-6
 _DESCRIBING = ("server", "codec", "operations_count", "records_count", "body_bytes", "generator", "offered_rps")
@@ -40,21 +43,26 @@ _CURVE_COLUMNS = ["system", "workload", "percentile", "value_s", "estimable"]
 
 
 def build_cells(
-    tables: Tables, planned: Iterable[tuple[str, str]], nonconforming: dict[str, str], seed: int
+    tables: Tables, throughputs: pd.Series, planned: Iterable[tuple[str, str]], nonconforming: dict[str, str]
 ) -> pd.DataFrame:
-    """One row for each planned (system, workload), also for those that failed.
+    """Return one row for each planned (system, workload), also for those that failed.
+
+    Parameters
+    ----------
+    throughputs : see :func:`runners.analyse.comparisons.launch_throughputs`
 
     Columns
     -------
-    system, server, codec, workload, operations_count, body_bytes; throughput_rps with _low_ and _high_, unadjusted_rps, speed_ratio,
-    presence_ratio, goodput_rps; p50_s … p99_99_s
-    with _low_ and _high_, max_s, mean_s, stddev_s, tm99_s; cpu_per_request_s with its interval and split; rss_peak_bytes,
+    system, server, codec, workload, operations_count, body_bytes; launches_count (valid ones) of launches_made_count; throughput_rps with
+    _low_ and _high_, speed_ratio, goodput_rps; p50_s … p99_99_s with _low_ and _high_, max_s, tm99_s (NaN where little_ratio is below
+    `LEAST_LITTLE`), mean_s, stddev_s; corrected_p50_s … corrected_max_s with _low_ and _high_, as the load generator prints them after
+    its own correction; cpu_per_request_s with its interval and split; rss_peak_bytes,
     pss_bytes, fds_count, established_count (connections, by the kernel's table), threads_count, context_switches_per_request_ratio;
     generator_cpu_per_request_s and backend_cpu_per_request_s (sampled; NaN without a backend); offered_rps (NaN in a closed loop);
     server_busy_fraction, server_used_fraction (its own part of that) and those of generator and backend;
-    errors_count, bottleneck, trials_count, warnings, status.
+    errors_count, bottleneck, warnings, status.
     """
-    rows = [_cell(tables, system, workload, seed) for system, workload in planned]
+    rows = [_cell(tables, of_cell(throughputs, system, workload), system, workload) for system, workload in planned]
     for row in rows:
         if row["server"] in nonconforming:
             row["status"] = f"failed: {nonconforming[row['server']]}"
@@ -65,25 +73,14 @@ def build_cells(
 def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
     """Percentile curves of the merged service times: system, workload, percentile, value_s, estimable."""
     frames = []
-    for system, workload in cells.loc[cells["status"] == "ok", ["system", "workload"]].itertuples(index=False):
+    shown = cells[(cells["status"] == "ok") & cells["p50_s"].notna()] if "p50_s" in cells else cells.iloc[:0]
+    for system, workload in shown[["system", "workload"]].itertuples(index=False):
         merged = histograms.merge(launch_histograms(tables, system, workload))
         values_s = histograms.percentiles(merged.values_us, merged.counts, _CURVE) * _US
         estimable = [histograms.estimable(merged.total_count, percentile) for percentile in _CURVE]
         columns = [[system] * len(_CURVE), [workload] * len(_CURVE), _CURVE, values_s, estimable]
         frames.append(pd.DataFrame(dict(zip(_CURVE_COLUMNS, columns, strict=True))))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=_CURVE_COLUMNS)
-
-
-def windows_by_block(tables: Tables, system: str, workload: str) -> dict[int, Launch]:
-    """The sound windows of a cell, see :func:`runners.analyse.speed.launches`."""
-    trials = tables.trials
-    rows = trials[
-        (trials["system"] == system)
-        & (trials["workload"] == workload)
-        & ~trials["warmup"].astype(bool)
-        & ~trials["void"].astype(bool)
-    ]
-    return launches(rows)
 
 
 def launch_histograms(tables: Tables, system: str, workload: str) -> list[Histogram]:
@@ -93,13 +90,16 @@ def launch_histograms(tables: Tables, system: str, workload: str) -> list[Histog
     return [Histogram(tuple(group["value_us"]), tuple(group["count"])) for _, group in rows.groupby("block")]
 
 
-def _cell(tables: Tables, system: str, workload: str, seed: int) -> dict[str, Any]:
-    blocks = windows_by_block(tables, system, workload)
+def _cell(tables: Tables, launches: pd.Series, system: str, workload: str) -> dict[str, Any]:
     failures = tables.failures[(tables.failures["system"] == system) & (tables.failures["workload"] == workload)]
     server, _, codec = system.partition("+")
     row: dict[str, Any] = {"system": system, "server": server, "codec": codec or None, "workload": workload}
-    row |= {"trials_count": len(blocks), "warnings": _warnings(tables, system, workload), "status": "ok"}
     rows = _of(tables.trials, system, workload)
+    row |= {
+        "launches_count": len(launches),
+        "launches_made_count": rows["block"].nunique() + failures["block"].nunique(),
+    }
+    row |= {"warnings": _warnings(tables, system, workload), "status": "ok"}
     sound = rows[~rows["warmup"].astype(bool) & ~rows["void"].astype(bool)]
     if not rows.empty:
         row |= {name: rows[name].iloc[-1] for name in _DESCRIBING}
@@ -107,7 +107,7 @@ def _cell(tables: Tables, system: str, workload: str, seed: int) -> dict[str, An
         row["warnings"].append(
             f"failed in {len(failures)} of {len(failures) + rows['block'].nunique()} blocks: {failures['message'].iloc[0]}"
         )
-    if not blocks:
+    if launches.empty:
         why = (
             failures["message"].iloc[0]
             if not failures.empty
@@ -118,22 +118,20 @@ def _cell(tables: Tables, system: str, workload: str, seed: int) -> dict[str, An
         return {**row, "status": f"failed: {why}", "errors_count": 0}
     return (
         row
-        | _throughput(sound, blocks, seed)
-        | _latency(tables, system, workload, seed)
-        | _cost(_of(tables.usage, system, workload), sound, seed)
+        | _throughput(sound[sound["kind"] == "window"], launches)
+        | _latency(tables, sound, system, workload)
+        | _cost(_of(tables.usage, system, workload), sound)
     )
 
 
-def _throughput(sound: pd.DataFrame, blocks: dict[int, Launch], seed: int) -> dict[str, Any]:
-    estimate = geometric_mean_interval(list(blocks.values()), seed=seed)
+def _throughput(sound: pd.DataFrame, launches: pd.Series) -> dict[str, Any]:
+    estimate = geometric_mean_interval(launches.to_numpy())
     errors = [name for name in sound.columns if name.startswith("errors_")]
     return {
         "throughput_rps": estimate.value,
         "throughput_low_rps": estimate.low,
         "throughput_high_rps": estimate.high,
-        "unadjusted_rps": geometric_mean_interval(_unadjusted(sound), seed=seed, resamples=1).value,
         "speed_ratio": float(sound["speed_ratio"].mean()),
-        "presence_ratio": float(sound["presence_ratio"].mean()),
         "goodput_rps": estimate.value * float(sound["goodput_rps"].sum() / sound["throughput_rps"].sum()),
         "requests_count": int(sound["requests_count"].sum()),
         "errors_count": int(sound[errors].to_numpy().sum()),
@@ -150,7 +148,7 @@ def _errors_fraction(sound: pd.DataFrame, errors: list[str]) -> float:
 def peak_interval(peaks: NDArray[np.float64]) -> Interval:
     """The largest of some launches' peaks, and how far a launch may lie from their mean (its 95 % interval, by Student's t)."""
     if not len(peaks):
-        return Interval(np.nan, np.nan, np.nan)  # no window lasted long enough to be looked at twice
+        return UNKNOWN  # no window lasted long enough to be looked at twice
     largest, n = float(peaks.max()), len(peaks)
     if n < 2:
         return Interval(largest, np.nan, np.nan)
@@ -163,21 +161,23 @@ def _largest(counts: pd.Series) -> float:
     return int(counts.max()) if len(counts) else np.nan
 
 
-def _unadjusted(sound: pd.DataFrame) -> list[list[float]]:
-    return [group["throughput_rps"].tolist() for _, group in sound.groupby("block")]
+def _latency(tables: Tables, sound: pd.DataFrame, system: str, workload: str) -> dict[str, float]:
+    found = _service_times(launch_histograms(tables, system, workload))
+    little = float(sound["little_ratio"].median())
+    if little < LEAST_LITTLE:
+        found |= {name: np.nan for name in found if name not in ("mean_s", "stddev_s")}
+    for name in CORRECTED:
+        each = sound[name].astype(float).groupby(sound["block"]).median().dropna()
+        known = geometric_mean_interval(each.to_numpy()) if len(each) and (each > 0).all() else UNKNOWN
+        found |= _named(name, known)
+    return found | {"little_ratio": little}
 
 
-def _latency(tables: Tables, system: str, workload: str, seed: int) -> dict[str, float]:
-    launches = launch_histograms(tables, system, workload)
+def _service_times(launches: list[Histogram]) -> dict[str, float]:
     merged = histograms.merge(launches)
     found: dict[str, float] = {}
-    for percentile, interval in percentile_intervals(launches, PERCENTILES, seed=seed).items():
-        name = percentile_column(percentile)
-        found |= {
-            name: interval.value,
-            name.replace("_s", "_low_s"): interval.low,
-            name.replace("_s", "_high_s"): interval.high,
-        }
+    for percentile, interval in percentile_intervals(launches, PERCENTILES).items():
+        found |= _named(percentile_column(percentile), interval)
     values, counts = merged.values_us, merged.counts
     return found | {
         "max_s": histograms.maximum(values, counts) * _US,
@@ -187,11 +187,17 @@ def _latency(tables: Tables, system: str, workload: str, seed: int) -> dict[str,
     }
 
 
-def _cost(usage: pd.DataFrame, sound: pd.DataFrame, seed: int) -> dict[str, Any]:
+def _named(column: str, interval: Interval) -> dict[str, float]:
+    """Return an interval as three columns, for example p50_s, p50_low_s and p50_high_s."""
+    stem, unit = column.rsplit("_", 1)
+    return {column: interval.value, f"{stem}_low_{unit}": interval.low, f"{stem}_high_{unit}": interval.high}
+
+
+def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> dict[str, Any]:
     server, generator, backend = (usage[usage["role"] == role] for role in ROLES)
-    per_launch = server.groupby("block")["cpu_per_request_s"].apply(list)
-    costs = [launch for launch in per_launch if min(launch) > 0]
-    cpu = geometric_mean_interval(costs, seed=seed) if costs else Interval(np.nan, np.nan, np.nan)
+    spent = server[server["cpu_per_request_s"] > 0]
+    costs = np.exp(np.log(spent["cpu_per_request_s"].astype(float)).groupby(spent["block"]).mean())
+    cpu = geometric_mean_interval(costs.to_numpy()) if len(costs) else UNKNOWN
     peak = peak_interval(server["rss_peak_bytes"].groupby(server["block"]).max().to_numpy(float))
     user = float(server["user_fraction"].mean())
     requests_rps = float(sound["throughput_rps"].mean())

@@ -10,8 +10,8 @@ from typing import Any
 from runners import histograms
 from runners.analyse.connection_checks import ERRORS_TOLERANCE as _ERRORS_TOLERANCE
 from runners.analyse.connection_checks import asked_for, connections_open, errors_shown
+from runners.analyse.cpu_speed import seen_by_probes
 from runners.analyse.disturbances import memory_pressure, other_load, steal, throttling
-from runners.analyse.speed import seen_by_probes
 from runners.analyse.usage import ROLES, complete_looks
 from runners.records import Bottleneck, Check, LoadResult
 
@@ -246,14 +246,15 @@ def bottleneck(
     apart: bool = True,
     generator_ahead: bool = False,
 ) -> Bottleneck:
-    """Who was the limit, from the shares of time that the CPUs of each role were not idle.
+    """Return the limit, from the shares of time that the CPUs of each role were not idle.
 
-    Of a backend and a generator that are both busy, as they are on CPUs that they share, the backend is named, unless the generator is
-    `generator_ahead`: it used more of the CPUs' time. Where server and generator are not on CPUs `apart`, and
-    these are busy, nobody can tell them apart: the generator may have been the limit.
+    ``both``: server and generator were busy, or share busy CPUs (not `apart`), so the server might serve more to a faster generator.
+    Where generator and backend are both busy on CPUs that they share, the backend is named, unless the generator is
+    `generator_ahead`: it used more of the CPUs' time.
     """
+    generator_is_busy = generator_busy >= SATURATED_FRACTION
     if server_busy >= SATURATED_FRACTION:
-        return "server" if apart else "client"
-    if backend_busy >= SATURATED_FRACTION and not (generator_ahead and generator_busy >= SATURATED_FRACTION):
+        return "both" if generator_is_busy or not apart else "server"
+    if backend_busy >= SATURATED_FRACTION and not (generator_ahead and generator_is_busy):
         return "backend"
-    return "client" if generator_busy >= SATURATED_FRACTION else "unsaturated"
+    return "generator" if generator_is_busy else "unsaturated"

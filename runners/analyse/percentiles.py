@@ -1,4 +1,4 @@
-"""Percentiles with 95 % intervals: of merged histograms, from drawing whole launches as :mod:`runners.analyse.estimates` does."""
+"""Percentiles of merged histograms, with 95 % intervals over launches."""
 
 from __future__ import annotations
 
@@ -9,63 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runners import histograms
-from runners.analyse.estimates import widened
+from runners.analyse.estimates import UNKNOWN, mean_interval
 from runners.records import Histogram, Interval
 
-HISTOGRAM_RESAMPLES = 1_000
+HALF_A_MICROSECOND = 0.5
+"""The resolution, which stands for 0: that has no logarithm."""
 
-Floats = NDArray[np.float64]
 
+def percentile_intervals(launches: Sequence[Histogram], asked: Sequence[float]) -> dict[float, Interval]:
+    """Return percentiles of the launches' merged histograms in seconds, with the 95 % interval over launches.
 
-def percentile_intervals(
-    launches: Sequence[Histogram],
-    asked: Sequence[float],
-    *,
-    seed: int = 0,
-    resamples: int = HISTOGRAM_RESAMPLES,
-) -> dict[float, Interval]:
-    """Percentiles of the launches' merged histograms in seconds, with intervals from drawing whole launches.
-
-    A percentile with fewer than 10 samples beyond it is not estimable: all NaN. The samples of a launch are no
-    independent draws, so the interval knows the launches alone: low and high are NaN with one launch. Its arms are
-    scaled as that module describes, on the logarithm of the value; as a percentile has no standard error in closed form,
-    the bootstrap's own is corrected by √(n/(n−1)).
+    A percentile with fewer than 10 samples beyond it is not estimable: all NaN. The samples of a launch are no independent draws, so the
+    interval knows the launches alone: Student's t on the logarithms of each launch's own percentile; low and high are NaN with one
+    launch.
     """
-    unknown = Interval(math.nan, math.nan, math.nan)
     filled = [launch for launch in launches if launch.total_count]
     if not filled:
-        return dict.fromkeys(asked, unknown)
-    merged, n = histograms.merge(filled), len(filled)
-    grid = np.asarray(merged.values_us, dtype=np.int64)
-    counts = np.zeros((n, len(grid)))
-    for row, launch in zip(counts, filled, strict=True):
-        row[np.searchsorted(grid, launch.values_us)] = launch.counts
-    # How often each launch was drawn, in each resample.
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples).astype(np.float64)
-    values = histograms.percentiles(grid, merged.counts, asked) * 1e-6
-    resampled = np.array([histograms.percentiles(grid, times @ counts, asked) for times in drawn]) * 1e-6
+        return dict.fromkeys(asked, UNKNOWN)
+    merged = histograms.merge(filled)
+    values = histograms.percentiles(merged.values_us, merged.counts, asked)
+    each = np.array([histograms.percentiles(launch.values_us, launch.counts, asked) for launch in filled])
     return {
-        percentile: _positive_interval(value, column, n)
-        if histograms.estimable(merged.total_count, percentile)
-        else unknown
-        for percentile, value, column in zip(asked, values.tolist(), resampled.T, strict=True)
+        percentile: around(value * 1e-6, own) if histograms.estimable(merged.total_count, percentile) else UNKNOWN
+        for percentile, value, own in zip(asked, values.tolist(), each.T, strict=True)
     }
 
 
-def interval_of(value: float, resampled: Floats, n: int) -> Interval:
-    """The interval of a statistic without a standard error in closed form, from values of it over n drawn launches.
-
-    The bootstrap's own standard error is corrected by √(n/(n−1)). NaN where the value is, and with one launch.
-    """
-    if n < 2 or math.isnan(value):
-        return Interval(value, math.nan, math.nan)
-    deviations = resampled - value
-    return widened(value, deviations, float(deviations.std()) * math.sqrt(n / (n - 1)), n - 1)
-
-
-def _positive_interval(value: float, resampled: Floats, n: int) -> Interval:
-    if n < 2 or value == 0:
-        return Interval(value, math.nan, math.nan)
-    # Half a microsecond, the resolution, stands for 0, which has no logarithm.
-    arms = interval_of(0.0, np.log(np.maximum(resampled, 0.5e-6) / value), n)
-    return Interval(value, value * math.exp(arms.low), value * math.exp(arms.high))
+def around(value: float, own: NDArray[np.float64]) -> Interval:
+    """Return a value with the relative interval that the launches' `own` values show, in whatever unit these are."""
+    spread = mean_interval(np.log(np.maximum(own, HALF_A_MICROSECOND)))
+    return Interval(value, value * math.exp(spread.low - spread.value), value * math.exp(spread.high - spread.value))

@@ -10,19 +10,21 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.cells import build_cells, build_curves, windows_by_block
+from runners.analyse.cells import build_cells, build_curves
+from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
 from runners.analyse.connection_checks import ERRORS_TOLERANCE
-from runners.analyse.estimates import compare
+from runners.analyse.estimates import Comparison
 from runners.analyse.latencies import Latencies, latencies_of
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import Recorded
 from runners.analyse.scale import ForClaims, for_claims, read_builds
 from runners.analyse.tables import build_tables
-from runners.analyse.verdicts import holm, noise_floor, verdict
+from runners.analyse.verdicts import bound, noise_floor, verdict
 from runners.ledger import Run
-from runners.records import PLACEBO, Interval
+from runners.records import GENERATOR_LIMITED, PLACEBO
 
 _PARTS = (("", ""), ("low_", "_low"), ("high_", "_high"))
+_RATIO = ("ratio", "ratio_low", "ratio_high")
 _SHARE_COLUMNS = ["system", "floor_system", "workload", "floor_workload"]
 _SHARE_COLUMNS += ["share_ratio", "share_low_ratio", "share_high_ratio"]
 
@@ -32,11 +34,15 @@ class Results(Recorded):
     """An analysed run; the frames' columns are described where they are made."""
 
     @cached_property
+    def throughputs(self) -> pd.Series:
+        """See :func:`runners.analyse.comparisons.launch_throughputs`."""
+        return launch_throughputs(self.tables.trials)
+
+    @cached_property
     def cells(self) -> pd.DataFrame:
         """See :func:`runners.analyse.cells.build_cells`."""
-        return build_cells(
-            self.tables, [tuple(cell) for cell in self.record["cells"]], self.record["nonconforming"], self.seed
-        )
+        planned = [tuple(cell) for cell in self.record["cells"]]
+        return build_cells(self.tables, self.throughputs, planned, self.record["nonconforming"])
 
     @property
     def rated(self) -> list[str]:
@@ -52,76 +58,72 @@ class Results(Recorded):
     @cached_property
     def latencies(self) -> Latencies:
         """The service times of the cells that have a fixed rate."""
-        return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.rated)], self.seed)
+        return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.rated)])
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Every pair within each workload: workload, system_a, system_b, ratio (a over b) with its interval, p_adjusted, verdict."""
-        rows = [row for workload in self.ranked for row in self._pairs(workload)]
-        columns = ["workload", "system_a", "system_b", "ratio", "ratio_low", "ratio_high", "p_value", "p_adjusted"]
-        frame = pd.DataFrame(rows, columns=columns)
-        frame["p_adjusted"] = holm(frame["p_value"].to_numpy(float)) if len(frame) else []
-        frame["verdict"] = [self._verdict(row) for _, row in frame.iterrows()]
-        return frame.drop(columns="p_value")
+        """Throughputs of the systems of each workload, pair by pair: a row with the ratio a over b.
 
-    def _pairs(self, workload: str) -> list[dict[str, Any]]:
-        systems = [
-            row["system"] for _, row in self.cells.iterrows() if row["workload"] == workload and row["status"] == "ok"
-        ]
-        rows = []
-        for first, second in itertools.combinations([system for system in systems if system != PLACEBO], 2):
-            found = self.paired((first, workload), (second, workload))
-            rows.append({"workload": workload, "system_a": first, "system_b": second, **found})
-        if {PLACEBO, self.record["placebo_of"]} <= set(systems):
-            # The control is shown, but not tested: it is what the others are tested against.
-            found = self.paired((PLACEBO, workload), (self.record["placebo_of"], workload)) | {"p_value": math.nan}
-            rows.append({"workload": workload, "system_a": PLACEBO, "system_b": self.record["placebo_of"], **found})
+        Columns
+        -------
+        workload, system_a, system_b; ratio, ratio_low, ratio_high; p_value (of "they are the same", unadjusted), blocks_count; family
+        (``leader``: b is the workload's leader, and these intervals hold together; ``control``; ``other``: unadjusted, exploratory); bound
+        (the ratio is ``at most`` or ``at least`` what was measured, or ``unknown``, as the load generator was the limit); verdict of a
+        (empty for the control and for exploratory pairs).
+        """
+        columns = ["workload", "system_a", "system_b", *_RATIO, "p_value", "blocks_count", "family", "bound", "verdict"]
+        return pd.DataFrame([row for workload in self.ranked for row in self._family(workload)], columns=columns)
+
+    def _family(self, workload: str) -> list[dict[str, Any]]:
+        cells = self.cells[(self.cells["workload"] == workload) & (self.cells["status"] == "ok")].set_index("system")
+        limited = cells["bottleneck"].isin(GENERATOR_LIMITED)
+        failing = set(cells.index[cells["errors_fraction"] > ERRORS_TOLERANCE]) if len(cells) else set()
+        floor = self.noise_floor_ratio.get(workload, math.nan) - 1
+
+        def row(a: str, b: str, family: str, found: Comparison) -> dict[str, Any]:
+            side = bound(bool(limited[a]), bool(limited[b]))
+            said = "not comparable" if {a, b} & failing else verdict(found.interval, floor, side)
+            about = {"workload": workload, "system_a": a, "system_b": b, "family": family, "bound": side}
+            return about | _named(found) | {"verdict": said if family == "leader" else ""}
+
+        systems = [system for system in cells.index if system != PLACEBO]
+        sides = {system: self.launches(system, workload) for system in systems if system not in failing}
+        rows, leader = [], leader_of(sides) if sides else None
+        if leader is not None:
+            rows += [row(system, leader, "leader", found) for system, found in against_leader(sides).items()]
+        for a, b in itertools.combinations(systems, 2):
+            # What answers with errors is not comparable with the leader either.
+            family = "leader" if leader in (a, b) else "other"
+            if family == "other" or {a, b} & failing:
+                a, b = (b, a) if a == leader else (a, b)
+                rows.append(row(a, b, family, compare_sides(*(self.launches(name, workload) for name in (a, b)))))
+        original = self.record["placebo_of"]
+        if {PLACEBO, original} <= set(cells.index):
+            found = compare_sides(*(self.launches(name, workload) for name in (PLACEBO, original)))
+            rows.append(row(PLACEBO, original, "control", found))
         return rows
 
+    def launches(self, system: str, workload: str) -> pd.Series:
+        """Return block → throughput of a cell's launch, in requests per second."""
+        return of_cell(self.throughputs, system, workload)
+
     def paired(self, first: tuple[str, str], second: tuple[str, str]) -> dict[str, float]:
-        """The throughput of one (system, workload) over that of another within blocks: ratio, ratio_low, ratio_high, p_value."""
-        sides = [windows_by_block(self.tables, *side) for side in (first, second)]
-        blocks = sorted(sides[0].keys() & sides[1].keys())
-        found = compare([sides[0][block] for block in blocks], [sides[1][block] for block in blocks], seed=self.seed)
-        interval = found.interval
-        return {
-            "ratio": interval.value,
-            "ratio_low": interval.low,
-            "ratio_high": interval.high,
-            "p_value": found.p_value,
-        }
+        """Return the throughput of one (system, workload) over that of another within blocks, with its unadjusted 95 % interval.
 
-    def _verdict(self, row: pd.Series) -> str:
-        bound = {
-            cell["system"]: cell["bottleneck"] == "client"
-            for _, cell in self.cells.iterrows()
-            if cell["workload"] == row["workload"] and cell["status"] == "ok"
-        }
-        if self._has_errors(row["workload"], row["system_a"], row["system_b"]):
-            return "not comparable"
-        return verdict(
-            Interval(row["ratio"], row["ratio_low"], row["ratio_high"]),
-            self.noise_floor_ratio.get(row["workload"], math.nan) - 1,
-            float(row["p_adjusted"]),
-            first_client_bound=bound[row["system_a"]],
-            second_client_bound=bound[row["system_b"]],
-        )
-
-    def _has_errors(self, workload: str, *systems: str) -> bool:
-        """Whether one of the cells answered so many requests with errors, or not at all, that its rate says little."""
-        rows = self.cells[(self.cells["workload"] == workload) & self.cells["system"].isin(systems)]
-        return bool((rows["errors_fraction"] > ERRORS_TOLERANCE).any())
+        Keys: ratio, ratio_low, ratio_high, p_value, blocks_count.
+        """
+        return _named(compare_sides(self.launches(*first), self.launches(*second)))
 
     @cached_property
     def noise_floor_ratio(self) -> dict[str, float]:
-        """Workload → how far from 1 the A/A control's ratio is: 1.013 is 1.3 %."""
-        original = self.record["placebo_of"]
-        found = {}
-        for workload in self.ranked:
-            if windows_by_block(self.tables, PLACEBO, workload) and windows_by_block(self.tables, original, workload):
-                ratio = self.paired((PLACEBO, workload), (original, workload))
-                found[workload] = 1 + noise_floor([Interval(ratio["ratio"], ratio["ratio_low"], ratio["ratio_high"])])
-        return {workload: value for workload, value in found.items() if math.isfinite(value)}
+        """Workload → 1 and how far the control's interval reaches from 1: 1.013 is 1.3 %."""
+        floors = {
+            workload: noise_floor(
+                compare_sides(*(self.launches(name, workload) for name in (PLACEBO, self.baseline))).interval
+            )
+            for workload in self.ranked
+        }
+        return {workload: 1 + floor for workload, floor in floors.items() if math.isfinite(floor)}
 
     @cached_property
     def shares(self) -> pd.DataFrame:
@@ -133,7 +135,7 @@ class Results(Recorded):
         floor = self.record["floor"]
         for _, cell in self.cells.iterrows():
             floor_cell = (cell["server"], f"{floor}-{cell['operations_count']:.0f}")
-            known = windows_by_block(self.tables, *floor_cell) if floor and cell["status"] == "ok" else {}
+            known = bool(floor) and cell["status"] == "ok" and not self.launches(*floor_cell).empty
             if known and cell["workload"] in self.record["compared"] and cell["system"] != PLACEBO:
                 found = self.paired((cell["system"], cell["workload"]), floor_cell)
                 row = {"system": cell["system"], "floor_system": cell["server"]}
@@ -173,8 +175,8 @@ class Results(Recorded):
 
     @cached_property
     def precision_reached_ratio(self) -> float:
-        """The largest half-width of all ratios; infinite where one has no interval."""
-        frame = self.comparisons
+        """The largest half-width of the ratios to a leader and of the control's; infinite where one has no interval."""
+        frame = self.comparisons[self.comparisons["family"] != "other"]
         widths = (frame["ratio_high"] - frame["ratio_low"]) / 2 / frame["ratio"]
         return float(widths.max()) if len(widths) and widths.notna().all() else math.inf
 
@@ -185,6 +187,12 @@ class Results(Recorded):
         if self.profile == "quick" or not math.isfinite(reached) or reached <= self.precision_ratio:
             return ""
         return "the limits of time and blocks ended the run before it reached that"
+
+
+def _named(found: Comparison) -> dict[str, float]:
+    interval = found.interval
+    ratio = dict(zip(_RATIO, (interval.value, interval.low, interval.high), strict=True))
+    return ratio | {"p_value": found.p_value, "blocks_count": found.blocks_count}
 
 
 def analyse(run: Run) -> Results:

@@ -15,11 +15,10 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
+from runners.analyse.estimates import mean_interval
 from runners.ledger import Run
-from runners.records import Interval
 
 
 class Measured(Protocol):
@@ -38,17 +37,6 @@ def levels(frame: pd.DataFrame) -> pd.DataFrame:
     parts = frame["workload"].str.extract(r"^(.+)@(\d+)$")
     found = frame.assign(name=parts[0], connections=pd.to_numeric(parts[1]))
     return found[found["connections"].notna()].astype({"connections": int})
-
-
-def mean_interval(values: NDArray[np.float64]) -> Interval:
-    """Mean with the 95 % interval of Student's t; NaN ends for fewer than two values."""
-    if not len(values):
-        return Interval(np.nan, np.nan, np.nan)
-    mean, n = float(values.mean()), len(values)
-    if n < 2:
-        return Interval(mean, np.nan, np.nan)
-    arm = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
-    return Interval(mean, mean - arm, mean + arm)
 
 
 def memory_per_connection(usage: pd.DataFrame) -> pd.DataFrame:

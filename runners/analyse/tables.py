@@ -11,13 +11,19 @@ import pandas as pd
 
 from runners import histograms
 from runners.analyse.checks import trial_checks
-from runners.analyse.speed import FOUND, seen_by_probes, with_speed
+from runners.analyse.cpu_speed import seen_by_probes, speed_ratio
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
-from runners.records import Check, Histogram, Load, LoadResult
+from runners.records import Check, Histogram, Load, LoadResult, percentile_column
 
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
+_PRINTED = (50.0, 75.0, 90.0, 99.0)
+CORRECTED = (
+    *(f"corrected_{percentile_column(at)}" for at in _PRINTED),
+    *(f"corrected_{of}_s" for of in ("mean", "stddev", "max")),
+)
+"""Service times in seconds as wrk prints them, after its own correction: what published wrk figures can be held against."""
 _NEEDED = (
     "void",
     "warmup",
@@ -25,8 +31,8 @@ _NEEDED = (
     "probe_mean_hz",
     "probe_p90_hz",
     "probe_wakes_hz",
-    "probe_bursts",
-    "round",
+    "kind",
+    "speed_ratio",
 )
 
 
@@ -36,11 +42,9 @@ class Tables:
 
     Attributes
     ----------
-    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, turns_count (0: in one piece),
-        round (the windows of a block in turns with one another), probe_bursts (the histogram of the probe's rates), adjusted_rps,
-        weight_ratio, speed_ratio, peak_ratio, presence_ratio and own_turns_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups
-        and void trials),
-        requests_count, errors, void
+    trials : a row per window: block, window (0 is the warm-up), system …, kind, throughput_rps, turns_count (0: in one piece), speed_ratio
+        (of the server's CPUs, see :mod:`runners.analyse.cpu_speed`), little_ratio, requests_count, errors, void; `CORRECTED`, as the load
+        generator printed it
     latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
     usage : a row per window of a sound trial and role (server, generator, backend): CPU, memory, threads, context switches
     checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
@@ -78,7 +82,7 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
         if not void:
             bins.append(_bins(keys, histograms.merge(result.service_time for _, result in windows)))
     return Tables(
-        _adjusted(pd.DataFrame(trials, columns=None if trials else [*_KEYS, "window", *_NEEDED])),
+        _with_speed(pd.DataFrame(trials, columns=None if trials else [*_KEYS, "window", *_NEEDED])),
         pd.concat(bins, ignore_index=True)
         if bins
         else pd.DataFrame(columns=["block", "system", "workload", "value_us", "count"]),
@@ -102,14 +106,14 @@ def load_results(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], LoadR
 
 
 def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each window of a record, without its warm-up, as :func:`runners.analyse.speed.with_speed` wants it.
+    """Each window of a record, without its warm-up, as :func:`runners.analyse.comparisons.launch_throughputs` wants it.
 
     ``void_for`` has the names of the checks that make its trial void: none where it counts.
     """
     windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
     keys = {name: record[name] for name in ("block", "system", "workload")}
     keys["void_for"] = _void_for(trial_checks(record, windows))
-    return [{**keys, "throughput_rps": result.throughput_rps, **seen_by_probes(record, raw)} for raw, result in windows]
+    return [{**keys, "kind": raw["kind"], "throughput_rps": result.throughput_rps} for raw, result in windows]
 
 
 def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
@@ -117,16 +121,14 @@ def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
     return tuple(check.name for check in checks if check.void and not check.ok)
 
 
-def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:
-    """The trials, with speed and adjusted throughput where a window counts."""
-    sound = ~trials["warmup"].astype(bool) & ~trials["void"].astype(bool)
-    adjusted = with_speed(trials[sound])[FOUND]
-    return trials.join(adjusted)
+def _with_speed(trials: pd.DataFrame) -> pd.DataFrame:
+    return trials.assign(speed_ratio=speed_ratio(trials[trials["kind"] == "window"]))
 
 
 def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) -> dict[str, Any]:
     errors = result.errors
     return {
+        "kind": raw["kind"],
         "warmup": raw["kind"] != "window",
         "started_at": raw["started_at"],
         "operations_count": np.nan if record["operations"] is None else record["operations"],
@@ -140,6 +142,7 @@ def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) 
             (sample["connections_count"] for sample in raw["samples"] if "connections_count" in sample), default=np.nan
         ),
         "throughput_rps": result.throughput_rps,
+        "little_ratio": _little_ratio(raw, result),
         **seen_by_probes(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
@@ -157,7 +160,31 @@ def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) 
         "block_s": record["block_s"],
         **_own_memory(record),
         "generator_warnings": "; ".join(result.warnings),
+        **_corrected(result),
     }
+
+
+def _corrected(result: LoadResult) -> dict[str, float]:
+    """Return `CORRECTED` of one window; NaN where the load generator corrects nothing."""
+    found = result.corrected
+    if found is None or not found.total_count:
+        return dict.fromkeys(CORRECTED, np.nan)
+    values, counts = found.values_us, found.counts
+    known = [
+        *histograms.percentiles(values, counts, _PRINTED),
+        histograms.mean(values, counts),
+        histograms.stddev(values, counts),
+        histograms.maximum(values, counts),
+    ]
+    return {name: value * 1e-6 for name, value in zip(CORRECTED, known, strict=True)}
+
+
+def _little_ratio(raw: dict[str, Any], result: LoadResult) -> float:
+    """Return throughput × mean service time / connections (Little's law); NaN for an open loop."""
+    if raw["load"].get("rate_rps") or not result.service_time.total_count:
+        return np.nan
+    mean_s = histograms.mean(result.service_time.values_us, result.service_time.counts) * 1e-6
+    return result.throughput_rps * mean_s / result.connections_count
 
 
 def _own_memory(record: dict[str, Any]) -> dict[str, float]:

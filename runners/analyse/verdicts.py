@@ -1,7 +1,7 @@
-"""From ratios to verdicts: the noise floor, Holm's correction, and when enough blocks were measured.
+"""From ratios to verdicts: the noise band, bounds, and when enough blocks were measured.
 
-Everything here is decided by the width of intervals and a band around 1, not by significance alone: with enough
-blocks any difference becomes significant, also one that nobody could notice (Georges et al., OOPSLA 2007).
+A verdict is read off the interval that is printed beside it and a band around 1, so the two cannot disagree. With enough blocks any
+difference becomes significant, also one that nobody could notice (Georges et al., OOPSLA 2007): hence the band.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from runners.records import Interval, Verdict
+from runners.records import Bound, Interval, Verdict
 
-SIGNIFICANCE = 0.05
 SMALLEST_BAND = 0.02
 LARGEST_EQUIVALENCE = 0.05
 
@@ -35,76 +34,59 @@ def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
     return adjusted
 
 
-def noise_floor(placebo_ratios: Iterable[Interval]) -> float:
-    """How far from 1 the ratio of a system to itself came out: 0.03 is 3 % up, or as many times down.
+def noise_floor(control: Interval) -> float:
+    """Return how far from 1 the ratio of a system to itself may be, by its interval: 0.03 is 3 % up, or as many times down.
 
-    The truth is 1, so whatever the A/A ratio shows is what this set-up makes of nothing. It is the ratio itself, not the
-    farther end of its interval: how far chance could carry a ratio is in the interval of each comparison already, and
-    counted twice it would hide differences that are there. Of several ratios it is the one farthest from 1.
-
-    Noise differs between workloads. Give the A/A ratio of one workload for the verdicts of that workload: a noisy one
-    then does not hide what a quiet one shows. Give those of all for the one number that describes a run. Without a
-    usable A/A ratio (no control, or one block) the floor is unknown: NaN.
+    The truth is 1, so the farther end of the control's interval bounds what this set-up makes of nothing. NaN without an interval.
     """
-    found = [abs(math.log(ratio.value)) for ratio in placebo_ratios if _has_width(ratio)]
-    return math.expm1(max(found)) if found else math.nan
+    return (
+        math.expm1(max(abs(math.log(end)) for end in (control.low, control.high))) if _has_width(control) else math.nan
+    )
 
 
 def band(floor: float) -> float:
-    """Half-width ε of the band 1/(1+ε) … 1+ε within which nobody is ranked: the noise floor, at least 2 %.
-
-    An unknown floor (NaN) leaves the 2 %.
-    """
+    """Return the half-width ε of the band 1/(1+ε) … 1+ε: the noise floor, at least 2 %; the 2 % where the floor is unknown (NaN)."""
     return float(np.fmax(SMALLEST_BAND, floor))
 
 
-def verdict(
-    ratio: Interval,
-    floor: float,
-    p_adjusted: float,
-    *,
-    first_client_bound: bool = False,
-    second_client_bound: bool = False,
-) -> Verdict:
-    """What the throughput ratio first / second says about the first system.
+def bound(first_limited: bool, second_limited: bool) -> Bound:
+    """Return what a ratio first / second is where the load generator limited a side: that side could serve more than was measured."""
+    if first_limited and second_limited:
+        return "unknown"
+    return "at least" if first_limited else "at most" if second_limited else ""
 
-    With ε = :func:`band`, and neither side client-bound:
 
-    ``faster``
-        the whole interval lies above 1+ε, and the Holm-adjusted p-value is below 0.05;
-    ``slower``
-        the whole interval lies below 1/(1+ε), likewise;
+def verdict(ratio: Interval, floor: float, side: Bound = "") -> Verdict:
+    """Read the verdict on the first system off the interval of the ratio first / second.
+
     ``equivalent``
-        the whole interval lies within the band, its ends included (a 95 % interval is stricter than the 90 % that two
-        one-sided tests need: Schuirmann 1987), and within 5 %: on a machine so noisy that the band is wider, nothing
-        was found, but that is no equality. Significance plays no part: a sure 1 % is still within the band;
-    ``inconclusive``
-        anything else: the interval crosses an edge of the band, or lies beyond it without significance after Holm's
-        correction, or has no width because there is one block only (NaN).
-
-    The throughput of a client-bound side is what the generator could ask for: a lower bound of what the server can do.
-    Such a pair is never ranked:
-
-    ``at least``
-        only one side is client-bound, and it would have been the faster one (``faster`` if first, ``slower`` if
-        second): the true lead is at least what was measured;
+        the whole interval lies within the band, its ends included, and within 5 %: a band that is wider because the machine is noisy
+        shows no equality. A sure 1 % is still within the band.
+    ``faster``, ``slower``
+        the whole interval lies on one side of 1. Where it does not lie beyond the band as well (:func:`is_clear`), the sentence gives both
+        ends: "slower, by between 1 and 4 %".
+    ``undecided``
+        the interval holds 1, or has no width because there is one block only (NaN).
     ``not comparable``
-        every other pair with a client-bound side: both are bounds, or the bounded one is behind or level, and nobody
-        knows by how much it would lead.
+        the load generator limited both sides.
+
+    A bound decides one direction only: a ratio that is "at most" what was measured can be ``slower``, one that is "at least" can be
+    ``faster``; all else is ``undecided``.
     """
+    if side == "unknown":
+        return "not comparable"
+    near = min(1 + band(floor), 1 + LARGEST_EQUIVALENCE)
+    if not side and ratio.low >= 1 / near and ratio.high <= near:
+        return "equivalent"
+    if ratio.low > 1 and side != "at most":
+        return "faster"
+    return "slower" if ratio.high < 1 and side != "at least" else "undecided"
+
+
+def is_clear(ratio: Interval, floor: float) -> bool:
+    """Return whether the whole interval lies beyond the band."""
     edge = 1 + band(floor)
-    near = min(edge, 1 + LARGEST_EQUIVALENCE)
-    unbounded: Verdict = "inconclusive"
-    if ratio.low > edge and p_adjusted < SIGNIFICANCE:
-        unbounded = "faster"
-    elif ratio.high < 1 / edge and p_adjusted < SIGNIFICANCE:
-        unbounded = "slower"
-    elif ratio.low >= 1 / near and ratio.high <= near:
-        unbounded = "equivalent"
-    if not (first_client_bound or second_client_bound):
-        return unbounded
-    leads = (unbounded == "faster", unbounded == "slower")
-    return "at least" if leads == (first_client_bound, second_client_bound) else "not comparable"
+    return ratio.low > edge or ratio.high < 1 / edge
 
 
 def precision_reached(ratios: Iterable[Interval]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 import time
 from collections import Counter
@@ -14,10 +15,8 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, of_cell
 from runners.analyse.disturbances import DISTURBANCES
-from runners.analyse.estimates import compare
-from runners.analyse.launches import Launch
-from runners.analyse.speed import launches, with_speed
 from runners.analyse.verdicts import blocks_needed, precision_reached
 from runners.ledger import Run
 from runners.measure.block import BlockSettings, measure_block
@@ -32,7 +31,9 @@ from runners.units import format_duration, format_half_width
 _FAILURES_TOLERATED = 2
 # The next block has a new backend, and ports again.
 _NOT_THE_SYSTEMS = ("backend", "ports")
-_RESAMPLES = 400
+# A 95 % interval at which a run stops because it is narrow covers less, the fewer blocks it has (0.77 to 0.91, simulated in
+# tests/analyse/test_method.py): at least so many blocks, by the number of systems that a workload compares.
+_FEW_SYSTEMS, _BLOCKS_OF_FEW, _BLOCKS_OF_MANY = 3, 10, 6
 # Before each try to measure once more what the machine has spoilt: it is often quiet again after a minute.
 _PAUSES_S = (5.0, 10.0, 20.0, 40.0)
 # What starting and ending the load generator adds to a window.
@@ -92,33 +93,26 @@ class Progress:
         return {cell for cell in cells if (cell.system.name, cell.workload.label) in self.disturbed - sound}
 
     def precision(self) -> float:
-        """The largest half-width among the ratios of all pairs within each workload; infinite while unknown.
-
-        The A/A control counts against the system that it repeats, and against no other.
-        """
-        throughputs = self._throughputs()
+        """Return the largest half-width among the ratios to each workload's leader and of the control; infinite while unknown."""
+        if not self.windows:
+            return math.inf
+        throughputs = launch_throughputs(pd.DataFrame(self.windows).assign(void=False))
         ratios: list[Interval] = []
         for workload in self.settings.design.compared:
             if workload.shape.rate_rps:
                 continue  # what is completed is what was offered
-            cells = [cell for cell in self.settings.design.cells if cell in throughputs and cell.workload == workload]
-            for first, second in itertools.combinations(cells, 2):
-                if first.system.placebo or (second.system.placebo and not second.system.repeats(first.system)):
-                    continue
-                blocks = sorted(throughputs[first].keys() & throughputs[second].keys())
-                sides = [[throughputs[cell][block] for block in blocks] for cell in (first, second)]
-                ratios.append(compare(sides[0], sides[1], resamples=_RESAMPLES).interval)
+            cells = [cell for cell in self.settings.design.cells if cell.workload == workload]
+            sides = {cell.system: of_cell(throughputs, cell.system.name, workload.label) for cell in cells}
+            sides = {system: side for system, side in sides.items() if len(side)}
+            compared = {system.name: side for system, side in sides.items() if not system.placebo}
+            if compared:
+                ratios += [found.interval for found in against_leader(compared).values()]
+            ratios += [
+                compare_sides(sides[control], sides[system]).interval
+                for control, system in itertools.permutations(sides, 2)
+                if control.repeats(system)
+            ]
         return precision_reached(ratios)
-
-    def _throughputs(self) -> dict[Cell, dict[int, Launch]]:
-        """Cell → block → its windows, as they count."""
-        if not self.windows:
-            return {}
-        cells = {(cell.system.name, cell.workload.label): cell for cell in self.settings.design.cells}
-        return {
-            cells[names]: launches(rows)
-            for names, rows in with_speed(pd.DataFrame(self.windows)).groupby(["system", "workload"])
-        }
 
 
 def measure(
@@ -138,6 +132,7 @@ def measure(
     profile = settings.profile
     progress = Progress(settings, parse)
     done = _blocks_there(run, progress)
+    least = max(profile.min_blocks, blocks_to_stop(settings.design))
     visits = len(settings.design.cells) * profile.windows_count
     started, deadline = time.monotonic(), time.monotonic() + profile.budget_minutes * 60
     with tqdm(
@@ -160,7 +155,7 @@ def measure(
 
         reached, following = progress.precision(), done + 1
         for block in range(done + 1, profile.max_blocks + 1):
-            if block > profile.min_blocks and reached <= precision:
+            if block > least and reached <= precision:
                 break
             measured = block - done - 1
             block_s = (
@@ -170,7 +165,9 @@ def measure(
             )
             if measured and block > profile.sure_blocks and time.monotonic() + block_s > deadline:
                 break
-            status = _status(block, profile.min_blocks, profile.max_blocks, reached, precision, block_s, deadline)
+            status = _status(
+                block, min(least, profile.max_blocks), profile.max_blocks, reached, precision, block_s, deadline
+            )
             measure_next(block, progress.excluded, status)
             reached, following = progress.precision(), block + 1
         again_s = block_seconds(settings.design, profile, settings.connections)  # at most: of all cells
@@ -198,6 +195,13 @@ def _blocks_there(run: Run, progress: Progress) -> int:
         progress.add(record)
         last = max(last, int(record["block"]))
     return last
+
+
+def blocks_to_stop(design: Design) -> int:
+    """Return how many blocks a run needs before it may stop because its intervals are narrow."""
+    counts = Counter(cell.workload for cell in design.cells if not cell.system.placebo)
+    fewest = min((counts[workload] for workload in design.compared if counts[workload] > 1), default=0)
+    return _BLOCKS_OF_FEW if fewest <= _FEW_SYSTEMS else _BLOCKS_OF_MANY
 
 
 def block_seconds(design: Design, profile: Profile, connections: int) -> float:

@@ -15,7 +15,6 @@ from runners.present.frames import (
     BeforeAfter,
     Difference,
     band_ratio,
-    band_words,
     ordered,
     without_placebo,
     workload_title,
@@ -50,8 +49,7 @@ def compared(found: BeforeAfter) -> Fragment:
         ("A", "requests/s, 95 % interval"),
         ("B", "requests/s, 95 % interval"),
         ("B ÷ A", "throughput, 95 % interval"),
-        ("p", "Holm-adjusted"),
-        ("B is", "beyond the noise"),
+        ("B is", "by this interval"),
         ("p99, B ÷ A", "service time, 95 % interval"),
         ("CPU, B ÷ A", "per request, 95 % interval"),
     ]
@@ -71,7 +69,6 @@ def _row(row: Mapping[str, object]) -> list[Cell]:
         tables.estimate(row, "a_rps", RATES),
         tables.estimate(row, "b_rps", RATES),
         _ratio(row, "ratio"),
-        Cell(tables.p_value(float(str(row["p_adjusted"])))),
         Cell(words, kind="muted name" if muted else kind),
         _ratio(row, "p99_ratio"),
         _ratio(row, "cpu_ratio"),
@@ -109,12 +106,12 @@ def headline(found: BeforeAfter) -> Headline:
         return Headline("Both are the same run: nothing can differ.")
     if decided.empty:
         verdicts = [f"{_count(rows, verdict)} {verdict}" for verdict in ordered(rows["verdict"].sort_values())]
-        return Headline(f"No cell became faster or slower beyond the noise: {listing(verdicts)}.")
+        return Headline(f"No cell became faster or slower: {listing(verdicts)}.")
     least = pd.concat([decided["ratio_low"], 1 / decided["ratio_high"]], axis=1).max(axis=1)
     row = decided.iloc[int(least.to_numpy().argmax())]
     ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
     return Headline(
-        f"{_count(rows, 'faster')} of {len(rows)} cells became faster and {_count(rows, 'slower')} slower beyond the noise; "
+        f"{_count(rows, 'faster')} of {len(rows)} cells became faster and {_count(rows, 'slower')} slower; "
         f"the clearest is {row['system']} on {workload_title(found.cells, row['workload'])}: {ratio} of run A's throughput."
     )
 
@@ -132,15 +129,13 @@ def _workload(found: BeforeAfter, workload: str) -> str:
     rows = without_placebo(found.cells[found.cells["workload"] == workload]).to_dict("records")
     parts = [
         f"{row['system']} {quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}, "
-        + (f"not ranked: {LIMIT}" if row["verdict"] in ("at least", "not comparable") else row["verdict"])
+        + (f"not ranked: {LIMIT}" if row["verdict"] == "not comparable" else row["verdict"])
         for row in rows
     ]
     if not parts:
         return ""
     text = f"{workload_title(found.cells, workload)}, throughput of B to A: {'; '.join(parts)}."
-    decided = [verdict for verdict in ("faster", "slower") if any(row["verdict"] == verdict for row in rows)]
-    band = band_words(found.noise_floor_ratio, workload, RUNS_BAND)
-    return f"{text} {listing(decided).capitalize()}: beyond {band}." if decided else text
+    return f"{text} The noise band of {RUNS_BAND} is {plus_minus(band_ratio(found.noise_floor_ratio, workload))}."
 
 
 def _cost(found: BeforeAfter, workload: str) -> str:

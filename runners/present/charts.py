@@ -12,7 +12,6 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from runners.present.frames import (
     RUNS_BAND,
-    against,
     band_ratio,
     band_words,
     is_client_bound,
@@ -35,7 +34,7 @@ from runners.present.wording import (
     shortened,
     unit_of,
 )
-from runners.records import PLACEBO
+from runners.records import GENERATOR_LIMITED, PLACEBO
 
 
 @themed
@@ -67,7 +66,7 @@ def _throughput_panel(ax: Axes, cells: pd.DataFrame, look: Mapping[str, Look]) -
             continue
         parts = (cell[name] / factor for name in ("throughput_rps", "throughput_low_rps", "throughput_high_rps"))
         value, low, high = drawn(*parts)
-        bound = cell["bottleneck"] == "client"
+        bound = cell["bottleneck"] in GENERATOR_LIMITED
         color = look[cell["system"]].color
         ax.barh(
             row,
@@ -163,37 +162,35 @@ def _share_panel(ax: Axes, rows: pd.DataFrame, cells: pd.DataFrame) -> None:
 def ratios(
     comparisons: pd.DataFrame,
     cells: pd.DataFrame,
-    baseline: str,
     noise_floor_ratio: Mapping[str, float],
     *,
     paired: bool = True,
-    what: str = "Throughput",
-    points: str = "geometric mean of the ratio per block",
 ) -> Chart:
-    """Throughput of every system relative to ``baseline``, with the noise band shaded: a forest plot on a log axis.
+    """Throughput of every system relative to its workload's leader, with the noise band shaded: a forest plot on a log axis.
 
-    ``paired`` says that ratios are of systems within blocks; otherwise they are of the same systems in two runs. ``what`` is
-    compared where it is not the throughput, ``points`` how.
+    ``paired`` says that ratios are of systems within blocks; otherwise they are of the same systems in two runs.
     """
-    axis, whose = (f"ratio to {baseline}", "this run")
+    points, beside_, whose = "geometric mean of the ratio per block", "the leader", "this run"
     if not paired:
-        points, axis, whose = ("ratio of the runs' geometric means", "B ÷ A", RUNS_BAND)
-    rows = against(comparisons, baseline)
+        points, beside_, whose = "ratio of the runs' geometric means", "run A", RUNS_BAND
+    rows = comparisons[comparisons["family"].isin(["leader", "control"])]
     workloads = [workload for workload in ordered(cells["workload"]) if workload in set(rows["workload"])]
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],
         [int((rows["workload"] == workload).sum()) for workload in workloads],
-        title=f"{what} relative to {baseline}",
-        caption=f"Points: {points}; whiskers: 95 % interval; log axis.\n"
-        "Shaded: within it nobody is ranked. Hollow: undecided.",
+        title=f"Throughput relative to {beside_}",
+        caption=f"Points: {points}; whiskers: simultaneous 95 % intervals; log axis.\n"
+        "Shaded: the noise band. Hollow: undecided. ≤: a bound, as the load generator was the limit.",
         row_in=0.42,
-        description=f"Forest plot of {what} relative to {baseline}: "
+        description=f"Forest plot of throughput relative to {beside_}: "
         + "; ".join(
             f"{row.system_a} {amount(row.ratio, RATIOS)} on {row.workload} ({row.verdict})" for row in rows.itertuples()
         ),
     )
     for ax, workload in zip(axes, workloads, strict=True):
         _ratio_panel(ax, rows[rows["workload"] == workload], looks(cells), band_ratio(noise_floor_ratio, workload))
+        others = rows[(rows["workload"] == workload) & (rows["family"] == "leader")]["system_b"]
+        axis = f"ratio to {others.iloc[0]}" if paired and len(others) else "ratio" if paired else "B ÷ A"
         # In two lines: in one it would run into the panel beside it.
         ax.set_xlabel(f"{axis}\nshaded: {band_words(noise_floor_ratio, workload, whose)}", fontsize=8.5)
     return chart
@@ -204,11 +201,12 @@ def _ratio_panel(ax: Axes, rows: pd.DataFrame, look: Mapping[str, Look], band: f
     ax.axvline(1.0, color=QUIET, linewidth=1.0)
     for place, row in enumerate(rows.to_dict("records")):
         value, low, high = row["ratio"], row["ratio_low"], row["ratio_high"]
-        words = row["verdict"]
+        words = row["verdict"] or "control"
         if pd.notna(value):
             decided = row["verdict"] in ("faster", "slower", "equivalent")
             point(ax, place, drawn(value, low, high), look[row["system_a"]], filled=decided)
-            words = f"{quantity(value, low, high, RATIOS)}\n{words}"
+            side = {"at most": "≤ ", "at least": "≥ "}.get(row["bound"], "")
+            words = f"{side}{quantity(value, low, high, RATIOS)}\n{words}"
         color = {"faster": GOOD, "slower": BAD}.get(row["verdict"], QUIET)
         beside(ax, place, words, FAINT if row["system_a"] == PLACEBO else color)
     ax.set_xscale("log")

@@ -102,7 +102,7 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         ["the server's CPUs", *(workload_title(cells, workload) for workload in workloads)],
         [_PANEL_ROWS - 1] * (1 + len(workloads)),
         title="Stability: speed of the CPU, and throughput of every window relative to the system's median",
-        caption="CPU: share of its undisturbed speed. Others: adjusted throughputs; lines: mean of a block; ringed: beyond "
+        caption="CPU: share of its undisturbed speed. Others: throughput; lines: mean of a block; ringed: beyond "
         "Tukey's fences, kept; shaded: ±2 %.",
         description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
         f"{len(outliers)} are outliers.",
@@ -115,13 +115,13 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
 
 
 def relative_windows(trials: pd.DataFrame) -> pd.DataFrame:
-    """The sound windows with their adjusted throughput relative to the system's median, and whether it is an outlier."""
-    windows = trials[trials["adjusted_rps"].notna()].copy()
-    groups = windows.groupby(["system", "workload"], sort=False)["adjusted_rps"]
-    windows["relative_ratio"] = windows["adjusted_rps"] / groups.transform("median")
+    """The sound windows with their throughput relative to the system's median, and whether it is an outlier."""
+    windows = trials[(trials["kind"] == "window") & ~trials["void"].astype(bool)].copy()
+    groups = windows.groupby(["system", "workload"], sort=False)["throughput_rps"]
+    windows["relative_ratio"] = windows["throughput_rps"] / groups.transform("median")
     lower, upper = (groups.transform(lambda values, share=share: values.quantile(share)) for share in (0.25, 0.75))
     reach = 1.5 * (upper - lower)
-    windows["outlier"] = ~windows["adjusted_rps"].between(lower - reach, upper + reach)
+    windows["outlier"] = ~windows["throughput_rps"].between(lower - reach, upper + reach)
     return windows
 
 

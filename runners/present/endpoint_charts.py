@@ -16,10 +16,11 @@ from runners.present.frames import band_ratio, cell_of, measured, ordered, witho
 from runners.present.rows import BAR, beside, drawn, from_zero, log_ticks, name_rows, point, value_label, whisker
 from runners.present.theme import BAD, BAND, INK, QUIET, Chart, Look, looks, mixed, panels, themed
 from runners.present.wording import RATES, RATIOS, TIMES, amount, decimals, listing, quantity, shortened, unit_of
+from runners.records import GENERATOR_LIMITED
 
 _PALE, _PALER = 0.5, 0.8
 _PUBLISHED = "published"
-_SHORT = {"server": "server", "backend": "database", "client": "generator"}
+_SHORT = {"server": "server", "backend": "database", "generator": "generator", "both": "both"}
 
 
 @themed
@@ -81,7 +82,7 @@ def _rate_bar(
         return
     factor, top = scale
     value, low, high = drawn(*(cell[f"throughput_{part}rps"] / factor for part in ("", "low_", "high_")))
-    bound = cell["bottleneck"] == "client"
+    bound = cell["bottleneck"] in GENERATOR_LIMITED
     color = mixed(look.color, _PALE) if place[0] else look.color
     face = mixed(color, 0.4) if bound else color
     ax.barh(where, value, height * 0.92, color=face, edgecolor=color, hatch="///" if bound else None)
@@ -179,7 +180,7 @@ def records_curve(cells: pd.DataFrame) -> Chart:
 
 def _upright(ax: Axes, x: float, cell: Mapping[Any, Any], style: Look) -> None:
     value, low, high = drawn(*(cell[f"throughput_{part}rps"] for part in ("", "low_", "high_")))
-    face = "white" if cell["bottleneck"] == "client" else style.color
+    face = "white" if cell["bottleneck"] in GENERATOR_LIMITED else style.color
     ax.errorbar(
         x, value, yerr=[[value - low], [high - value]], fmt=style.marker, color=style.color, markerfacecolor=face,
         markersize=5.5, elinewidth=1.6, capsize=3,

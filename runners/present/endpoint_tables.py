@@ -20,6 +20,7 @@ from runners.present.frames import cell_of, measured, ordered, without_placebo
 from runners.present.markup import Cell, Fragment, Group, table
 from runners.present.tables import estimate, without_number
 from runners.present.wording import PERCENT, RATES, amount
+from runners.records import GENERATOR_LIMITED
 
 _ROLES = {"server": "servers", "backend": "database", "generator": "load generator"}
 
@@ -49,7 +50,7 @@ def _rate(cell: pd.Series | None) -> Cell:
         return Cell("–", "not asked for", "muted")
     if cell["status"] != "ok":
         return without_number(cell["status"])
-    return estimate(cell.to_dict(), "throughput_rps", RATES, "≥ " if cell["bottleneck"] == "client" else "")
+    return estimate(cell.to_dict(), "throughput_rps", RATES, "≥ " if cell["bottleneck"] in GENERATOR_LIMITED else "")
 
 
 def _published(cell: pd.Series | None) -> Cell:

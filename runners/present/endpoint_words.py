@@ -24,6 +24,7 @@ from runners.present.endpoints import (
 from runners.present.frames import Results, cell_of, measured, ordered, without_placebo
 from runners.present.sentences import rate
 from runners.present.wording import RATIOS, TIMES, amount, listing
+from runners.records import GENERATOR_LIMITED
 
 
 def findings(results: Results, ratios: pd.DataFrame) -> list[str]:
@@ -61,7 +62,7 @@ def rates(results: Results) -> list[str]:
             rows = _rows(results.cells, labelled(workload, shape)).sort_values("throughput_rps", ascending=False)
             if len(rows):
                 best = rows.iloc[0]
-                least = "at least " if best["bottleneck"] == "client" else ""
+                least = "at least " if best["bottleneck"] in GENERATOR_LIMITED else ""
                 parts.append(f"{title} {least}{rate(results, best['system'], best['workload'])} ({best['system']})")
         if parts:
             found.append(f"Most requests by {generator_of(results.cells, shape)}: {'; '.join(parts)}.")
@@ -85,14 +86,14 @@ def bottlenecks(results: Results) -> list[str]:
 
 def _limit(unsaturated: bool, limit: str, rows: list[dict[Any, Any]], pinning: Mapping[str, str]) -> str:
     """Who was the limit for some systems, with how busy its CPUs were, and who else was on them."""
-    role = next(role for role, name in ROLES.items() if name == limit)
+    role = limit if limit in ROLES else "server"
     names = listing([row["system"] for row in rows])
     who = f"nobody quite for {names}, {LIMITS[limit]} being nearest" if unsaturated else f"{LIMITS[limit]} for {names}"
     text = f"{who} (CPU {pinning[role]} {spread(row[f'{role}_busy_fraction'] for row in rows)} busy"
     sharing = [other for other in ("backend", "generator") if pinning.get(other) == pinning[role]]
     sharing = [other for other in sharing if pd.notna(rows[0][f"{other}_used_fraction"])]
     if len(sharing) > 1:
-        parts = [f"{LIMITS[ROLES[other]]} {spread(row[f'{other}_used_fraction'] for row in rows)}" for other in sharing]
+        parts = [f"{LIMITS[other]} {spread(row[f'{other}_used_fraction'] for row in rows)}" for other in sharing]
         text += f", which they share: {', '.join(parts)} of its time"
     return f"{text})"
 
@@ -159,7 +160,7 @@ def generators(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
 
 def _is_limit(cells: pd.DataFrame, row: Mapping[str, str]) -> bool:
     cell = cell_of(cells, row["system"], labelled(row["workload"], row["shape"]))
-    return cell is not None and bool(cell["bottleneck"] == "client")
+    return cell is not None and bool(cell["bottleneck"] in GENERATOR_LIMITED)
 
 
 def _medians(cells: pd.DataFrame, row: Mapping[str, str]) -> float:

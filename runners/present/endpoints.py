@@ -11,9 +11,14 @@ from runners.present.frames import ordered
 
 # As the columns of the published table are called.
 TITLES = {"text": "Text", "json": "JSON", "sql1": "PgSQL 1", "sql2": "PgSQL 2"}
-# The role whose CPUs were busy, and what its cells call the bottleneck then.
-ROLES = {"server": "server", "backend": "backend", "generator": "client"}
-LIMITS = {"server": "the server", "backend": "the database", "client": "the load generator", "unsaturated": "nobody"}
+ROLES = ("server", "backend", "generator")
+LIMITS = {
+    "server": "the server",
+    "generator": "the load generator",
+    "both": "server and load generator",
+    "backend": "the database",
+    "unsaturated": "nobody",
+}
 
 
 def shape_of(workload: str) -> str:
@@ -73,7 +78,7 @@ def nearest(cell: Mapping[Any, Any], pinning: Mapping[str, str]) -> str:
     busy = {role: cell[f"{role}_busy_fraction"] for role in ROLES if pd.notna(cell[f"{role}_busy_fraction"])}
     busiest = max(busy, key=lambda role: busy[role])
     sharing = [role for role in busy if pinning[role] == pinning[busiest]]
-    return ROLES[max(sharing, key=lambda role: cell[f"{role}_used_fraction"])]
+    return max(sharing, key=lambda role: cell[f"{role}_used_fraction"])
 
 
 def spread(values: Iterable[float]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from runners.present.wording import plus_minus
-from runners.records import PLACEBO
+from runners.records import GENERATOR_LIMITED, PLACEBO
 
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
 SMALLEST_BAND_RATIO = 1.02
@@ -17,8 +17,6 @@ TOLERATED_ERRORS = 0.001
 # Whose noise two runs are judged by.
 RUNS_BAND = "both runs"
 
-_REVERSED = {"faster": "slower", "slower": "faster"}
-
 
 class Results(Protocol):
     """The analysed run, as the narrative reads it.
@@ -26,12 +24,11 @@ class Results(Protocol):
     Attributes
     ----------
     cells : one row per system × workload, estimates with ``…_low``/``…_high`` columns
-    comparisons : workload, system_a, system_b, ratio, ratio_low, ratio_high, p_adjusted, verdict (of a against b)
+    comparisons : see :attr:`runners.analyse.results.Results.comparisons`
     shares : system, floor_system, workload, share_ratio, share_low_ratio, share_high_ratio
     checks : name, system, workload, ok, void, detail, advice
     published : source, system, workload, throughput_rps, p50_s … p99_s
-    trials : a row per window, with speed_ratio, peak_ratio, presence_ratio, own_turns_ratio, adjusted_rps and weight_ratio where it
-        counts
+    trials : a row per window, with its kind, throughput_rps and speed_ratio
     backends : what ran behind the servers, by name: title, pool_count, pool_per_cpu_count, settings, statements
     machine, versions, parameters : as in ``run.json``, the machine with its ``pinning``
     noise_floor_ratio : per workload, for example 1.013
@@ -161,7 +158,7 @@ def cell_of(cells: pd.DataFrame, system: str, workload: str) -> pd.Series | None
 def is_client_bound(cells: pd.DataFrame, system: str, workload: str) -> bool:
     """Whether the load generator was the limit, so that the throughput is a lower bound only."""
     row = cell_of(cells, system, workload)
-    return row is not None and bool(row["bottleneck"] == "client")
+    return row is not None and bool(row["bottleneck"] in GENERATOR_LIMITED)
 
 
 def is_rated(cells: pd.DataFrame) -> bool:
@@ -187,16 +184,9 @@ def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
         (cells["system"] == share["floor_system"]) & (cells["operations_count"] == own["operations_count"])
     ]
     floor = same_body[same_body["workload"] == share["floor_workload"]]
-    floor_bound = bool((floor["bottleneck"] == "client").any())
-    own_bound = bool(own["bottleneck"] == "client")
+    floor_bound = bool(floor["bottleneck"].isin(GENERATOR_LIMITED).any())
+    own_bound = bool(own["bottleneck"] in GENERATOR_LIMITED)
     return {(False, False): "=", (True, False): "≤", (False, True): "≥", (True, True): "?"}[floor_bound, own_bound]
-
-
-def control_pairs(cells: pd.DataFrame) -> set[frozenset[str]]:
-    """The pairs of the A/A control and the system that it is a second launch of."""
-    control = cells[cells["system"] == PLACEBO]
-    same = without_placebo(cells).merge(control, on=["server", "codec"], suffixes=("", "_control"))
-    return {frozenset((PLACEBO, system)) for system in same["system"]}
 
 
 def workload_title(cells: pd.DataFrame, workload: str) -> str:
@@ -222,26 +212,17 @@ def band_words(noise_floor_ratio: Mapping[str, float], workload: str, whose: str
     return f"the noise band of {whose} ({band})" if known else f"{band} (the noise of {whose} is unknown)"
 
 
-def against(comparisons: pd.DataFrame, baseline: str) -> pd.DataFrame:
-    """The comparisons that involve ``baseline``, turned so that it is ``system_b`` in all of them."""
-    straight = comparisons[comparisons["system_b"] == baseline]
-    return pd.concat([straight, turned(comparisons[comparisons["system_a"] == baseline])]).sort_index()
+def leaders(comparisons: pd.DataFrame, workload: str | None = None) -> pd.DataFrame:
+    """Return the comparisons with each workload's leader, which is ``system_b`` in all of them; of one workload where it is named."""
+    rows = comparisons[comparisons["family"] == "leader"]
+    return rows if workload is None else rows[rows["workload"] == workload]
 
 
-def turned(comparisons: pd.DataFrame) -> pd.DataFrame:
-    """The same comparisons, said of b against a."""
-    return comparisons.assign(
-        system_a=comparisons["system_b"],
-        system_b=comparisons["system_a"],
-        ratio=1 / comparisons["ratio"],
-        ratio_low=1 / comparisons["ratio_high"],
-        ratio_high=1 / comparisons["ratio_low"],
-        verdict=comparisons["verdict"].map(lambda verdict: _REVERSED.get(verdict, verdict)),
-    )
+def controls(comparisons: pd.DataFrame) -> pd.DataFrame:
+    """Return the ratios of the system that was entered twice to itself, a row for each workload."""
+    return comparisons[comparisons["family"] == "control"]
 
 
-def later_first(comparisons: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
-    """Every comparison turned so that ``system_b`` comes first in ``cells``: what is given first is the reference."""
-    places = {system: place for place, system in enumerate(ordered(cells["system"]))}
-    earlier = comparisons["system_a"].map(places) < comparisons["system_b"].map(places)
-    return pd.concat([comparisons[~earlier], turned(comparisons[earlier])]).sort_index()
+def inverse(row: Mapping[str, Any]) -> tuple[float, float, float]:
+    """Return the ratio of a comparison turned round, b over a, with its interval."""
+    return 1 / row["ratio"], 1 / row["ratio_high"], 1 / row["ratio_low"]

@@ -17,6 +17,7 @@ from runners.present.frames import Results, measured, without_placebo
 from runners.present.markup import Cell, Fragment, Group, table
 from runners.present.theme import HUES, INK, QUIET, RULE, Chart, mixed, panels, themed
 from runners.present.wording import PERCENT, RATES, TIMES, amount, listing, quantity
+from runners.records import GENERATOR_LIMITED
 
 _ROLES = {"server": HUES[0], "generator": HUES[1], "housekeeping": HUES[2]}
 _CORES_IN_A_ROW = 8
@@ -157,7 +158,7 @@ def _ceiling(results: Results, system: str) -> str:
         return ""
     row = rows.loc[rows["throughput_rps"].idxmax()]
     rate = quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
-    if row["bottleneck"] == "client":
+    if row["bottleneck"] in GENERATOR_LIMITED:
         return f"The load generator's ceiling here is {rate} of {row['workload']}: what comes near it says little of a server."
     busy = f"{amount(row['generator_busy_fraction'], PERCENT)} of its CPUs' time"
     limit = {

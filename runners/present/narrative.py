@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import pandas as pd
 
 from runners.present import sentences
-from runners.present.frames import Results, against, measured, ordered, without_placebo, workload_title
+from runners.present.frames import Results, leaders, measured, without_placebo, workload_title
 from runners.present.markup import Fragment, unbroken
-from runners.records import PLACEBO
+from runners.records import GENERATOR_LIMITED
 from runners.units import format_duration, format_half_width
 
 SMOKE = "This is a smoke run (profile quick): it shows that everything works and is not evidence for any comparison."
@@ -42,20 +42,14 @@ class Headline(str):
         return Fragment(f'<p class="wb-headline">{unbroken(self)}</p>', str(self))._repr_mimebundle_(**kwargs)
 
 
-def conclusions(results: Results, baseline: str | None = None) -> Narrative:
-    """All conclusions of a run: per workload against the baseline, the order, the tail, the floor; then the run itself.
-
-    Parameters
-    ----------
-    baseline : the system that others are compared with; where it has no number, the first of the workload
-    """
+def conclusions(results: Results) -> Narrative:
+    """All conclusions of a run: per workload against its leader, the order, the tail, the floor; then the run itself."""
     found = [SMOKE] if results.profile == "quick" else []
     for workload in sentences.workloads_of(results):
-        rows = _against_baseline(results, workload, baseline)
-        found += [sentences.order(results, workload), sentences.verdicts(results, workload, rows)]
+        found += [sentences.order(results, workload), sentences.verdicts(results, workload)]
         if workload not in set(results.shares["floor_workload"]):
             found += [sentences.tail(results, workload), sentences.above_floor(results, workload)]
-        found += sentences.published_directions(results, workload, rows)
+        found += sentences.published_directions(results, workload, leaders(results.comparisons, workload))
     found += [
         *sentences.failures(results),
         sentences.noise(results),
@@ -66,11 +60,12 @@ def conclusions(results: Results, baseline: str | None = None) -> Narrative:
     return Narrative(_said(found))
 
 
-def abstract(results: Results, baseline: str | None = None) -> Narrative:
+def abstract(results: Results) -> Narrative:
     """The three to five sentences that matter most; the first says so when the run is a smoke run."""
-    workload = _headline_workload(results, baseline)
+    row = _clearest(results)
+    workload = str(row["workload"]) if row is not None else next(iter(sentences.workloads_of(results)), None)
     found = [SMOKE] if results.profile == "quick" else []
-    found.append(_finding(results, baseline))
+    found.append(_finding(results))
     if workload:
         found += [sentences.order(results, workload), sentences.tail(results, workload)]
         if results.profile != "quick":
@@ -78,15 +73,15 @@ def abstract(results: Results, baseline: str | None = None) -> Narrative:
     return Narrative(_said([*found[:4], precision(results)]))
 
 
-def headline(results: Results, baseline: str | None = None) -> Headline:
+def headline(results: Results) -> Headline:
     """The clearest difference that the run decided, or that it decided none."""
-    finding = _finding(results, baseline)
+    finding = _finding(results)
     return Headline(f"Smoke run, not evidence: {finding}" if results.profile == "quick" else finding)
 
 
 def precision(results: Results) -> str:
     """How much was measured, how precise it became, and what a budget cut short."""
-    rows = results.comparisons
+    rows = results.comparisons[results.comparisons["family"] != "other"]
     plural = "" if results.blocks_count == 1 else "s"
     text = f"{results.blocks_count} block{plural}, {format_duration(results.measured_s)} of measuring"
     note = results.budget_note.strip().rstrip(".")
@@ -100,47 +95,25 @@ def precision(results: Results) -> str:
     return f"{text}; {note}." if note else f"{text}."
 
 
-def _finding(results: Results, baseline: str | None) -> str:
-    row = _clearest(results, baseline)
+def _finding(results: Results) -> str:
+    row = _clearest(results)
     if row is not None:
         return sentences.compared(results, row)
-    rows = results.comparisons
-    pairs = rows[(rows["system_a"] != PLACEBO) & (rows["system_b"] != PLACEBO)]
-    if len(pairs):
-        return f"None of the {len(pairs)} comparisons found a difference beyond the noise that could be ranked."
+    rows = leaders(results.comparisons)
+    if len(rows):
+        return f"None of the {len(rows)} comparisons with the leader of a workload found a difference."
     for cell in without_placebo(measured(results.cells)).to_dict("records"):
-        least = "at least " if cell["bottleneck"] == "client" else ""
+        least = "at least " if cell["bottleneck"] in GENERATOR_LIMITED else ""
         rate = sentences.rate(results, cell["system"], cell["workload"])
         return f"{workload_title(results.cells, cell['workload'])}: {cell['system']} completed {least}{rate}."
     return "No system has a number."
 
 
-def _clearest(results: Results, baseline: str | None) -> pd.Series | None:
-    """The decided comparison whose interval lies furthest from 1: against the baseline if one was, else of any pair."""
-    parts = [_against_baseline(results, workload, baseline) for workload in sentences.workloads_of(results)]
-    rows = results.comparisons
-    for frame in (
-        *([pd.concat(parts)] if parts else []),
-        rows[(rows["system_a"] != PLACEBO) & (rows["system_b"] != PLACEBO)],
-    ):
-        decided = frame[frame["verdict"].isin(["faster", "slower"])]
-        if not decided.empty:
-            least = pd.concat([decided["ratio_low"], 1 / decided["ratio_high"]], axis=1).max(axis=1)
-            return decided.iloc[int(least.to_numpy().argmax())]
-    return None
-
-
-def _headline_workload(results: Results, baseline: str | None) -> str | None:
-    row = _clearest(results, baseline)
-    return str(row["workload"]) if row is not None else next(iter(sentences.workloads_of(results)), None)
-
-
-def _against_baseline(results: Results, workload: str, baseline: str | None) -> pd.DataFrame:
-    """The comparisons of one workload with the baseline, or with the first system where the baseline has no number."""
-    names = ordered(without_placebo(measured(results.cells)).query("workload == @workload")["system"])
-    chosen = baseline if baseline in names else next(iter(names), "")
-    rows = against(results.comparisons[results.comparisons["workload"] == workload], chosen)
-    return rows[rows["system_a"] != PLACEBO]
+def _clearest(results: Results) -> pd.Series | None:
+    """The decided comparison with a leader whose interval lies furthest from 1."""
+    rows = leaders(results.comparisons)
+    decided = rows[(rows["verdict"] == "slower") & rows["workload"].isin(sentences.workloads_of(results))]
+    return None if decided.empty else decided.loc[decided["ratio_high"].idxmin()]
 
 
 def _said(found: Iterable[str]) -> list[str]:

@@ -17,6 +17,7 @@ from runners.present.frames import measured, ordered, without_placebo
 from runners.present.rows import BAR, from_zero, name_rows, value_label
 from runners.present.theme import BAD, INK, QUIET, Chart, Look, looks, mixed, panels, themed
 from runners.present.wording import RATES, TIMES, amount, shortened
+from runners.records import GENERATOR_LIMITED
 from runners.units import format_duration
 
 _ROWS = 10
@@ -159,7 +160,7 @@ def _lines(
         )
         color = look[system].color
         ax.errorbar(x, value, yerr=reach, color=color, linewidth=1.4, elinewidth=1.2, zorder=2)
-        unranked = ((own["errors_fraction"] > 0.001) | (own["bottleneck"] == "client")).to_numpy()
+        unranked = ((own["errors_fraction"] > 0.001) | (own["bottleneck"].isin(GENERATOR_LIMITED))).to_numpy()
         for where, face in ((~unranked, color), (unranked, "white")):
             ax.plot(
                 x[where], value[where], look[system].marker, color=color, markerfacecolor=face, markersize=5, zorder=3

@@ -10,7 +10,9 @@ import pandas as pd
 from runners.analyse.scale import levels, memory_per_connection
 from runners.present import frames
 from runners.present.frames import TOLERATED_ERRORS, measured, ordered, without_placebo
+from runners.present.sentences import undecided
 from runners.present.wording import RATES, RATIOS, amount, listing, quantity
+from runners.records import GENERATOR_LIMITED
 
 _UNRANKED = TOLERATED_ERRORS
 # Fewer connections than this had a request under way: the others wait for an answer that does not come.
@@ -60,20 +62,24 @@ def fastest(results: Results, workload: str) -> str:
     if ranked.empty:
         return f"{where}: nobody is ranked.{rest}"
     best = ranked.iloc[0]
+    least = "at least " if best["bottleneck"] in GENERATOR_LIMITED else ""
     others = list(dict.fromkeys([*ranked["system"].iloc[1:2], *ranked["system"].iloc[-1:]]))
-    parts = [_against(results, workload, best["system"], other) for other in others if other != best["system"]]
-    text = f"{where}: {best['system']} completed most, {_rate(best)}"
+    parts = [_against(results, workload, other) for other in others if other != best["system"]]
+    text = f"{where}: {best['system']} completed most, {least}{_rate(best)}"
     return f"{text}; {listing([part for part in parts if part])}.{rest}" if any(parts) else f"{text}.{rest}"
 
 
-def _against(results: Results, workload: str, best: str, other: str) -> str:
-    rows = frames.against(results.comparisons[results.comparisons["workload"] == workload], other)
-    rows = rows[rows["system_a"] == best]
-    if rows.empty or pd.isna(rows["ratio"].iloc[0]):
+def _against(results: Results, workload: str, other: str) -> str:
+    """How many times as many requests the leader serves as another system."""
+    rows = frames.leaders(results.comparisons, workload)
+    rows = rows[(rows["system_a"] == other) & rows["ratio"].notna()]
+    if rows.empty or rows["bound"].iloc[0] == "unknown":
         return ""
     row = rows.iloc[0]
-    doubt = "" if row["verdict"] == "faster" else f", {row['verdict']}"
-    return f"{quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)} as many as {other}{doubt}"
+    times = quantity(*frames.inverse(row), RATIOS)
+    if row["verdict"] == "slower":
+        return f"{'at least ' if row['bound'] else ''}{times} as many as {other}"
+    return f"{times} as many as {other}, {undecided(row) if row['verdict'] == 'undecided' else row['verdict']}"
 
 
 def kept(rows: pd.DataFrame, few: int, many: int) -> str:
@@ -144,7 +150,7 @@ def busy_ratio(row: Mapping[str, Any]) -> float:
     counts a request that is never answered nowhere: this is where it is seen.
     """
     return float(
-        row["unadjusted_rps"] * row["mean_s"] / row["asked_connections_count"] + row["mean_s"] / row["window_s"]
+        row["throughput_rps"] * row["mean_s"] / row["asked_connections_count"] + row["mean_s"] / row["window_s"]
     )
 
 
@@ -162,15 +168,13 @@ def built(results: Results) -> str:
 
 
 def _unranked(rows: pd.DataFrame) -> pd.Series:
-    return (rows["errors_fraction"] > _UNRANKED) | (rows["bottleneck"] == "client")
+    return rows["errors_fraction"] > _UNRANKED
 
 
 def _why(row: object) -> str:
     share = getattr(row, "errors_fraction")  # noqa: B009  (a row of itertuples)
     rate = amount(getattr(row, "throughput_rps"), RATES)  # noqa: B009
-    if share > _UNRANKED:
-        return f"({rate}, errors in {share * 100:.2g} % of its requests)"
-    return f"(at least {rate}: the load generator was the limit)"
+    return f"({rate}, errors in {share * 100:.2g} % of its requests)"
 
 
 def _rate(row: pd.Series) -> str:

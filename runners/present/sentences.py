@@ -3,74 +3,83 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
-from runners.analyse.speed import mean_speed
+from runners.analyse.cells import LEAST_LITTLE
+from runners.analyse.verdicts import is_clear
 from runners.present.frames import (
     Results,
     band_words,
     cell_of,
+    controls,
     has_errors,
+    inverse,
     is_client_bound,
     is_rated,
+    leaders,
     measured,
     ordered,
     share_bound,
     without_placebo,
     workload_title,
 )
-from runners.present.wording import PERCENT, RATES, RATIOS, TIMES, amount, listing, plus_minus, quantity
+from runners.present.wording import PERCENT, RATES, RATIOS, TIMES, amount, listing, quantity
+from runners.records import Interval
 
 LIMIT = "the load generator was the limit"
 
 
 def compared(results: Results, row: pd.Series) -> str:
-    """One comparison: both rates, the ratio, and the verdict of ``system_a`` against ``system_b``."""
-    a, b, workload, verdict = row["system_a"], row["system_b"], row["workload"], row["verdict"]
+    """One comparison with the leader of a workload: the ratio with its interval, both rates, and what bounds them."""
+    a, leader, workload = row["system_a"], row["system_b"], row["workload"]
     title = workload_title(results.cells, workload)
-    bound = is_client_bound(results.cells, a, workload) or is_client_bound(results.cells, b, workload)
-    if pd.isna(row["ratio"]) or (verdict == "not comparable" and not bound):
-        return f"{title}: {a} and {b} cannot be compared."
-    ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
-    if verdict in ("at least", "not comparable"):
-        return f"{title}: {_bounded(results, row, ratio)}"
+    rates = f"{rate(results, leader, workload)} against {rate(results, a, workload)}"
+    if row["bound"] == "unknown":
+        return f"{title}: {leader} and {a} are not ranked, since {LIMIT} of both ({rates}, each at least)."
+    if pd.isna(row["ratio"]) or row["verdict"] == "not comparable":
+        return f"{title}: {leader} and {a} cannot be compared."
+    times = quantity(*inverse(row), RATIOS)
+    if row["verdict"] == "slower" and row["bound"]:
+        return f"{title}: {leader} serves at least {times} as many requests as {a} ({rates}); {LIMIT} of {leader}."
+    if row["verdict"] == "slower":
+        return f"{title}: {leader} serves {times} as many requests as {a} ({rates}){_within_band(results, row)}."
     band = band_words(results.noise_floor_ratio, workload)
-    unsure = f"shown neither to lie within {band} nor beyond it"
-    endings = {
-        "faster": f"faster beyond {band}",
-        "slower": f"slower beyond {band}",
-        "equivalent": f"equivalent: the difference lies within {band}",
-        "inconclusive": f"inconclusive: {'one block shows no noise' if pd.isna(row['ratio_low']) else unsure}",
-    }
-    return f"{title}: {a} completed {rate(results, a, workload)}, {ratio} as many as {b}; {endings[verdict]}."
+    said = f"equivalent: the difference lies within {band}" if row["verdict"] == "equivalent" else undecided(row)
+    return f"{title}: {leader} serves {times} as many requests as {a}; {said}."
 
 
-def _bounded(results: Results, row: pd.Series, ratio: str) -> str:
-    """The same where the load generator was the limit of one side or both: bounds, and no ranking."""
-    a, b, workload = row["system_a"], row["system_b"], row["workload"]
-    rate_a, rate_b = rate(results, a, workload), rate(results, b, workload)
-    a_bound, b_bound = (is_client_bound(results.cells, system, workload) for system in (a, b))
-    if a_bound and not b_bound:
-        return f"{a} completed at least {rate_a} ({LIMIT}), at least {ratio} as many as {b}; not ranked."
-    if b_bound and not a_bound:
-        return f"{a} completed {rate_a}, at most {ratio} as many as {b}, for which {LIMIT}; not ranked."
-    return f"{a} completed at least {rate_a} and {b} at least {rate_b}: {LIMIT}, so they are not ranked."
-
-
-def verdicts(results: Results, workload: str, rows: pd.DataFrame) -> str:
-    """All comparisons of one workload with the same ``system_b``: ratios and verdicts."""
-    if rows.empty:
+def _within_band(results: Results, row: Mapping[str, Any]) -> str:
+    """Say by how much a system is slower whose interval excludes 1 and not the noise band; empty for all others."""
+    floor = results.noise_floor_ratio.get(row["workload"], math.nan) - 1
+    if is_clear(Interval(row["ratio"], row["ratio_low"], row["ratio_high"]), floor):
         return ""
+    least, most = (f"{100 * (1 - row[end]):.1f}" for end in ("ratio_high", "ratio_low"))
+    return f"; {row['system_a']} is slower, by between {least} and {most} %"
+
+
+def undecided(row: Mapping[str, Any]) -> str:
+    """Say that a comparison decides nothing, and after how many blocks."""
+    why = {"at least": f", since {LIMIT} of {row['system_a']}", "at most": f", since {LIMIT} of {row['system_b']}"}
+    blocks = int(row["blocks_count"])
+    return f"undecided after {blocks} block{'' if blocks == 1 else 's'}{why.get(row['bound'], '')}"
+
+
+def verdicts(results: Results, workload: str) -> str:
+    """All comparisons of one workload with its leader: ratios, bounds and verdicts."""
+    rows = leaders(results.comparisons, workload)
     parts = []
     for row in rows.to_dict("records"):
-        ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS) if pd.notna(row["ratio"]) else ""
-        parts.append(f"{row['system_a']} {ratio}, {row['verdict']}".replace(" ,", ":"))
-    band = band_words(results.noise_floor_ratio, workload)
-    text = f"{workload_title(results.cells, workload)}, against {rows['system_b'].iloc[0]}: {'; '.join(parts)}."
-    said = [verdict for verdict in ("faster", "slower") if verdict in set(rows["verdict"])]
-    return f"{text} {listing(said).capitalize()}: beyond {band}." if said else text
+        known = pd.notna(row["ratio"]) and row["bound"] != "unknown"
+        side = f"{row['bound']} " if row["bound"] else ""
+        ratio = f" {side}{quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}" if known else ""
+        said = undecided(row) if row["verdict"] == "undecided" else row["verdict"]
+        parts.append(f"{row['system_a']}{ratio}, {said}")
+    if not parts:
+        return ""
+    return f"{workload_title(results.cells, workload)}, against {rows['system_b'].iloc[0]}: {'; '.join(parts)}."
 
 
 def rate(results: Results, system: str, workload: str) -> str:
@@ -82,7 +91,7 @@ def rate(results: Results, system: str, workload: str) -> str:
 
 
 def order(results: Results, workload: str) -> str:
-    """All systems by throughput, and which neighbours in that order the run could not tell apart."""
+    """All systems by throughput, and which of them may be as fast as the leader."""
     rows = without_placebo(measured(results.cells))
     rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
     if len(rows) < 2 or is_rated(rows):
@@ -92,40 +101,40 @@ def order(results: Results, workload: str) -> str:
         f"{name} {'at least ' if is_client_bound(results.cells, name, workload) else ''}{rate(results, name, workload)}"
         for name in names
     ]
-    verdicts = _verdicts(results, workload)
-    pairs = list(pairwise(names))
-    tied = [f"{a} and {b}" for a, b in pairs if verdicts.get(frozenset((a, b))) in ("equivalent", "inconclusive")]
-    unranked = [f"{a} and {b}" for a, b in pairs if verdicts.get(frozenset((a, b))) in ("at least", "not comparable")]
+    rows = leaders(results.comparisons, workload)
     failing = [name for name in names if has_errors(results.cells, name, workload)]
-    unranked = [pair for pair in unranked if not set(pair.split(" and ")) & set(failing)]
     text = f"{workload_title(results.cells, workload)}, by throughput: {', '.join(parts)}."
-    if tied:
-        text += f" Cannot be told apart: {'; '.join(tied)}."
-    if unranked:
-        text += f" Not ranked, since {LIMIT}: {'; '.join(unranked)}."
+    for verdict, words in (
+        ("equivalent", "Equivalent to"),
+        ("undecided", "Not told apart from"),
+        ("not comparable", "Not ranked with"),
+    ):
+        found = [name for name in rows[rows["verdict"] == verdict]["system_a"] if name not in failing]
+        text += f" {words} {rows['system_b'].iloc[0]}: {listing(found)}." if found else ""
     if failing:
         text += f" Not ranked, for its errors: {listing(failing)}."
     return text
 
 
-def _verdicts(results: Results, workload: str) -> dict[frozenset[str], str]:
-    rows = results.comparisons[results.comparisons["workload"] == workload]
-    return {frozenset((row.system_a, row.system_b)): row.verdict for row in rows.itertuples()}
-
-
 def tail(results: Results, workload: str) -> str:
-    """The 99th percentile of the service time: the lowest and the highest of the systems."""
-    rows = without_placebo(measured(results.cells))
-    rows = rows[(rows["workload"] == workload) & rows["p99_s"].notna()].sort_values("p99_s", kind="stable")
-    if rows.empty:
-        return ""
+    """The 99th percentile of the service time: the lowest and the highest of the systems for which it means something."""
+    known = without_placebo(measured(results.cells))
+    known = known[known["workload"] == workload]
+    rows = known[known["p99_s"].notna()].sort_values("p99_s", kind="stable")
     title = workload_title(results.cells, workload)
+    waited = known[known["little_ratio"] < LEAST_LITTLE] if "little_ratio" in known else known.iloc[:0]
+    parts = [f"{row.system} ({amount(row.little_ratio, PERCENT)})" for row in waited.itertuples()]
+    without = (
+        f" No percentiles for {listing(parts)}: by Little's law requests waited in the load generator." if parts else ""
+    )
+    if rows.empty:
+        return f"{title}:{without}" if without else ""
     low, high = rows.iloc[0], rows.iloc[-1]
-    text = f"{title}: 99 % of the answers came within {_p99(low)} from {low['system']}"
-    if len(rows) == 1:
-        return f"{text}."
-    text += f", the shortest such time, and within {_p99(high)} from {high['system']}, the longest"
-    return f"{text}; the intervals overlap." if low["p99_high_s"] >= high["p99_low_s"] else f"{text}."
+    text = f"{title}: 99 % of the responses came within {_p99(low)} from {low['system']}"
+    if len(rows) > 1:
+        text += f", the shortest such time, and within {_p99(high)} from {high['system']}, the longest"
+        text += "; the intervals overlap" if low["p99_high_s"] >= high["p99_low_s"] else ""
+    return f"{text}.{without}"
 
 
 def _p99(row: pd.Series) -> str:
@@ -169,7 +178,7 @@ def _published_part(frame: pd.DataFrame, row: pd.Series) -> str:
     ratio = a["throughput_rps"] / b["throughput_rps"]
     same = (row["verdict"] == "faster") == (ratio > 1)
     decided = "the same direction" if same else "the opposite direction"
-    here = {"faster": decided, "slower": decided, "equivalent": "equivalent", "inconclusive": "inconclusive"}
+    here = {"faster": decided, "slower": decided, "equivalent": "equivalent", "undecided": "undecided"}
     return f"{amount(ratio, RATIOS)} for {row['system_a']} (here: {here.get(row['verdict'], 'not ranked')})"
 
 
@@ -186,47 +195,43 @@ def failures(results: Results) -> list[str]:
 
 
 def noise(results: Results) -> str:
-    """The noise floor from the A/A control, per workload."""
+    """The ratio of the system that was launched twice to itself, per workload."""
+    rows = controls(results.comparisons)
     parts = [
-        f"{plus_minus(ratio)} ({workload_title(results.cells, workload)})"
-        for workload, ratio in results.noise_floor_ratio.items()
-        if pd.notna(ratio)
+        f"{quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)} ({workload_title(results.cells, row['workload'])})"
+        for row in rows[rows["ratio"].notna()].to_dict("records")
     ]
-    return f"Noise floor, from launching the same system under two names: {listing(parts)}." if parts else ""
+    return (
+        f"Control, {rows['system_b'].iloc[0]} launched twice and compared with itself: {listing(parts)}."
+        if parts
+        else ""
+    )
 
 
 def speed(results: Results) -> str:
-    """What the probes saw of the CPUs' speed, and what was made of it."""
+    """What the probes saw of the CPUs' speed."""
     seen = results.trials["speed_ratio"].dropna()
     if seen.empty:
-        return "No probe saw the speed of the server's CPUs: throughputs are as measured."
-    text = f"The server's CPUs ran at {amount(seen.mean(), PERCENT)} of their undisturbed speed while measuring "
-    text += f"(single windows: {amount(seen.min(), PERCENT)} to {amount(seen.max(), PERCENT)}), as a probe beside the "
-    counted = results.trials[results.trials["adjusted_rps"].notna()]
-    if (counted["adjusted_rps"] == counted["throughput_rps"]).all():
-        return text + "server saw; throughputs are as measured, as there are too few windows to learn from."
-    speed_ratio = math.exp(mean_speed(counted)["log_speed"])
-    text += f"server saw; throughputs are adjusted, window by window, to {amount(speed_ratio, PERCENT)}"
-    own, least = counted["own_turns_ratio"], counted["weight_ratio"].min()
-    if (own != 1).any():
-        text += (
-            f", and in turns also for what neighbours left to each window's own turns ({amount(own.min(), PERCENT)} to "
-        )
-        text += f"{amount(own.max(), PERCENT)} of what they left to its round)"
+        return "No probe saw the speed of the server's CPUs."
     return (
-        f"{text}, and the slower its CPU was the less a window weighs (down to {least:.2f})."
-        if least < 1
-        else f"{text}."
+        f"While measuring, the server's CPUs ran at {amount(seen.mean(), PERCENT)} of their undisturbed speed (single windows: "
+        f"{amount(seen.min(), PERCENT)} to {amount(seen.max(), PERCENT)}); throughputs are as measured."
     )
 
 
 def checked(results: Results) -> str:
-    """How many checks held."""
-    count, held = len(results.checks), int(results.checks["ok"].sum()) if len(results.checks) else 0
-    if not count:
+    """How many trials are valid, and for what the others are void."""
+    made = int(results.cells["launches_made_count"].sum())
+    valid = int(results.cells["launches_count"].sum())
+    if not made:
         return ""
-    void = int((~results.checks["ok"].astype(bool) & results.checks["void"].astype(bool)).sum())
-    return f"Checks: {held} of {count} held, {void} declared a trial void, {count - held - void} only flagged one."
+    checks = results.checks
+    void = checks[~checks["ok"].astype(bool) & checks["void"].astype(bool)] if len(checks) else checks
+    reasons = ordered(void["name"]) if len(void) else []
+    trials = len(void.drop_duplicates(["block", "system", "workload"])) if len(void) else 0
+    parts = [f"{trials} void: {listing(reasons)}"] if trials else []
+    parts += [f"{made - valid - trials} failed"] if made - valid - trials else []
+    return f"{valid} of {made} trials valid{''.join('; ' + part for part in parts)}."
 
 
 def workloads_of(results: Results) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from runners.present.frames import cell_of, control_pairs, is_client_bound, later_first, ordered, workload_title
+from runners.present.frames import cell_of, ordered, workload_title
 from runners.present.markup import Cell, Fragment, Group, joined, table
 from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity, shortened
-from runners.records import PERCENTILES, PLACEBO, percentile_column
+from runners.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, percentile_column
 from runners.units import format_size
 
 _COST_HEADS = (
@@ -20,8 +20,10 @@ _COST_HEADS = (
     ("CPU", "per request"),
     ("memory", "peak"),
     ("errors", "count"),
+    ("n", "launches used of made"),
     ("limit", "what was busy"),
 )
+_LIMITS = {"generator": "load generator", "both": "server and load generator", "backend": "database"}
 _TIME_HEADS = (("system", ""), *((f"p{percentile:g}", "95 % interval") for percentile in PERCENTILES), ("max", ""))
 
 
@@ -68,8 +70,8 @@ def _system(row: Mapping[str, Any]) -> Cell:
 
 def _cost(row: Mapping[str, Any]) -> list[Cell]:
     if row["status"] != "ok":
-        return [_system(row), without_number(row["status"]), *[Cell("–")] * (len(_COST_HEADS) - 2)]
-    bound = "≥ " if row["bottleneck"] == "client" else ""
+        return [_system(row), without_number(row["status"]), *[Cell("–")] * 3, _launches(row), Cell("–")]
+    bound = "≥ " if row["bottleneck"] in GENERATOR_LIMITED else ""
     return [
         _system(row),
         estimate(row, "throughput_rps", RATES, bound),
@@ -79,8 +81,13 @@ def _cost(row: Mapping[str, Any]) -> list[Cell]:
             "–" if pd.isna(row["errors_count"]) else f"{int(row['errors_count'])}",
             kind="bad" if row["errors_count"] else "",
         ),
-        Cell({"client": "load generator"}.get(row["bottleneck"], row["bottleneck"]), kind="name"),
+        _launches(row),
+        Cell(_LIMITS.get(row["bottleneck"], row["bottleneck"]), kind="name"),
     ]
+
+
+def _launches(row: Mapping[str, Any]) -> Cell:
+    return Cell(f"{int(row['launches_count'])} of {int(row['launches_made_count'])}")
 
 
 def _times(row: Mapping[str, Any]) -> list[Cell]:
@@ -100,7 +107,7 @@ def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -
     stem, unit = column.rsplit("_", 1)
     value, low, high = row[column], row.get(f"{stem}_low_{unit}", math.nan), row.get(f"{stem}_high_{unit}", math.nan)
     if pd.isna(value):
-        return Cell("–", "not estimable", "muted")
+        return Cell("–", "no number", "muted")
     text, _, interval = quantity(value, low, high, scale).removesuffix(")").partition(" (")
     return Cell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
 
@@ -123,58 +130,47 @@ VERDICTS = {
     "faster": ("▲ faster", "good"),
     "slower": ("▼ slower", "bad"),
     "equivalent": ("= equivalent", "name"),
-    "inconclusive": ("? inconclusive", "warn"),
-    "at least": ("≥ not ranked: the load generator was the limit", "warn"),
+    "undecided": ("? undecided", "warn"),
     "not comparable": ("– not comparable", "name"),
 }
+_FAMILIES = {"control": "control: no verdict", "other": "exploratory: no verdict"}
 
 
 def comparisons(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
-    """Every pair that was compared: the ratio of throughputs, its interval, and what follows from it.
+    """Every pair: the ratio of throughputs, its interval, and the verdict of those with the leader.
 
-    The A/A control is shown beside the system that it repeats, and with no other.
+    Intervals of the pairs with the leader hold together; those of all other pairs are unadjusted, and exploratory.
     """
     heads = [
         ("a", ""),
         ("b", ""),
         ("a ÷ b", "throughput, 95 % interval"),
-        ("p", "Holm-adjusted"),
-        ("a is", "beyond the noise"),
+        ("n", "blocks"),
+        ("a is", "by this interval"),
     ]
     groups = []
-    control = control_pairs(cells)
     for workload in ordered(frame["workload"]):
-        lines = []
-        for row in later_first(frame[frame["workload"] == workload], cells).to_dict("records"):
-            pair = frozenset((row["system_a"], row["system_b"]))
-            if PLACEBO in pair and pair not in control:
-                continue
-            text, _, interval = "–", "", ""
-            if pd.notna(row["ratio"]):
-                ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
-                text, _, interval = ratio.removesuffix(")").partition(" (")
-            words, kind = VERDICTS.get(row["verdict"], (row["verdict"], ""))
-            muted = "muted name" if PLACEBO in pair else ""
-            names = [
-                Cell(row[side] + _at_least(cells, row[side], workload), kind=muted or "name")
-                for side in ("system_a", "system_b")
-            ]
-            lines.append(
-                [*names, Cell(text, interval), Cell(p_value(row["p_adjusted"])), Cell(words, kind=muted or kind)]
-            )
-        groups.append(Group(workload_title(cells, workload), lines))
+        rows = frame[frame["workload"] == workload].sort_values(
+            "family", key=lambda name: name.map(_ORDER), kind="stable"
+        )
+        groups.append(Group(workload_title(cells, workload), [_comparison(row) for row in rows.to_dict("records")]))
     return table("Comparisons of throughput", heads, groups)
 
 
-def _at_least(cells: pd.DataFrame, system: str, workload: str) -> str:
-    return " ≥" if is_client_bound(cells, system, workload) else ""
+_ORDER = {"leader": 0, "control": 1, "other": 2}
 
 
-def p_value(value: float) -> str:
-    """An adjusted p-value as text."""
-    if pd.isna(value):
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+def _comparison(row: Mapping[str, Any]) -> list[Cell]:
+    text, _, interval = "–", "", ""
+    if pd.notna(row["ratio"]):
+        ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
+        text, _, interval = ratio.removesuffix(")").partition(" (")
+    side = {"at most": "≤ ", "at least": "≥ "}.get(row["bound"], "")
+    muted = "" if row["family"] == "leader" else "muted name"
+    words, kind = VERDICTS.get(row["verdict"], (_FAMILIES.get(row["family"], ""), ""))
+    why = "the load generator was the limit" if row["bound"] else ""
+    names = [Cell(row[name], kind=muted or "name") for name in ("system_a", "system_b")]
+    return [*names, Cell(side + text, interval), Cell(f"{int(row['blocks_count'])}"), Cell(words, why, muted or kind)]
 
 
 def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
-from runners.present.frames import (
-    SMALLEST_BAND_RATIO,
-    Results,
-    is_rated,
-    measured,
-    without_placebo,
-    workload_title,
-)
+from runners.present.frames import Results, is_rated, measured, without_placebo
 from runners.present.narrative import Narrative
 from runners.present.wording import PERCENT, amount, listing
 from runners.records import PLACEBO
@@ -34,7 +26,6 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
         _opening(results),
         *getattr(results, "left_out", []),
         _virtual(results),
-        _forgiven(results),
         _shared(results),
         _governor(results),
         _client_bound(results),
@@ -59,7 +50,7 @@ def _rated(results: Results) -> str:
     if not is_rated(cells):
         return ""
     rows = cells.dropna(subset=["offered_rps"])
-    least = float((rows["unadjusted_rps"] / rows["offered_rps"]).min())
+    least = float((rows["throughput_rps"] / rows["offered_rps"]).min())
     return (
         "Where a rate is offered, each client of the load generator still waits for its answer, and its clock starts when its "
         "turn has come: what a slow answer makes others wait is seen in part only. All clients have their turn at the same "
@@ -124,30 +115,8 @@ def _virtual(results: Results) -> str:
     speed = results.trials["speed_ratio"].dropna()
     seen = f": its CPUs ran at {amount(speed.mean(), PERCENT)} of their undisturbed speed" if len(speed) else ""
     return (
-        f"The machine is virtual and shares its hardware{seen}. Ratios within this run hold better than absolute numbers, and their "
-        "intervals for what neighbours did while it ran: run it again in another hour before you trust a ratio to its last percent."
-    )
-
-
-def _forgiven(results: Results) -> str:
-    """The pair whose ratio the adjustment for the CPUs' speed changed most, where that is more than nothing."""
-    cells = without_placebo(measured(results.cells))
-    if "unadjusted_rps" not in cells:
-        return ""  # a run that measured nothing
-    # Those in turns met the same moments, whatever each did to the CPU.
-    together = set(_in_turns(results)["workload"])
-    cells = cells[~cells["workload"].isin(together)].dropna(subset=["unadjusted_rps"])
-    changes = np.log(cells["throughput_rps"] / cells["unadjusted_rps"])
-    most: tuple[float, str] = (np.log(SMALLEST_BAND_RATIO), "")
-    for workload, own in changes.groupby(cells["workload"]):
-        change, ends = own.max() - own.min(), cells.loc[[own.idxmax(), own.idxmin()], "system"]
-        if change > most[0]:
-            most = (change, f"{' / '.join(ends)} ({workload_title(cells, str(workload))})")
-    if not most[1]:
-        return ""
-    return (
-        f"Taking the CPUs' own speed out changed ratios by up to {amount(np.expm1(most[0]), PERCENT)}: {most[1]} rose by that. "
-        "This is right as far as chance made the CPU slower beside the first, and too kind to it as far as it slowed the CPU itself."
+        f"The machine is virtual and shares its hardware{seen}. The intervals know this session only: run it again in another hour before "
+        "you trust a ratio to its last percent."
     )
 
 
@@ -173,13 +142,18 @@ def _governor(results: Results) -> str:
 
 def _client_bound(results: Results) -> str:
     cells = without_placebo(measured(results.cells))
-    rows = cells[cells["bottleneck"] == "client"]
-    names = [f"{row.system} ({row.workload})" for row in rows.itertuples()]
-    return f"The load generator, not the server, was the limit of {listing(names)}: lower bounds only." if names else ""
+    found = []
+    for limit, words in (
+        ("generator", "The load generator, not the server, was"),
+        ("both", "Server and load generator both were"),
+    ):
+        names = [f"{row.system} ({row.workload})" for row in cells[cells["bottleneck"] == limit].itertuples()]
+        found += [f"{words} the limit of {listing(names)}: lower bounds only."] if names else []
+    return " ".join(found)
 
 
 def _precision(results: Results) -> str:
-    rows = results.comparisons
+    rows = results.comparisons[results.comparisons["family"] != "other"]
     widths = ((rows["ratio_high"] - rows["ratio_low"]) / 2 / rows["ratio"]).dropna()
     if widths.empty:
         return "Nothing in this run shows how large its noise is." if len(rows) else ""

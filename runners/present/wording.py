@@ -13,6 +13,10 @@ RATIOS: Scale = ((1.0, "×"),)
 PERCENT: Scale = ((0.01, "%"),)
 
 
+WIDEST = 2.0
+"""An interval that is wider than this factor tells nothing that should be printed."""
+
+
 def quantity(value: float, low: float, high: float, scale: Scale) -> str:
     """A value with its 95 % interval, three significant digits, one unit: ``61.2 k requests/s (60.1 to 62.3)``."""
     factor, unit = unit_of(value, scale)
@@ -20,6 +24,8 @@ def quantity(value: float, low: float, high: float, scale: Scale) -> str:
     text = f"{value / factor:.{places}f} {unit}"
     if math.isnan(low) or math.isnan(high):
         return text
+    if 0 < low * WIDEST < high:
+        return f"{text} (not known within a factor of {WIDEST:g})"
     return f"{text} ({low / factor:.{places}f} to {high / factor:.{places}f})"
 
 

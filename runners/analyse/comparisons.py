@@ -1,0 +1,57 @@
+"""Every system of a workload against its leader, the one of the highest throughput, from the launches of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from runners.analyse.estimates import Comparison, compare
+
+Sides = Mapping[str, pd.Series]
+"""System → block → throughput of its launch, in requests per second."""
+
+
+def launch_throughputs(windows: pd.DataFrame) -> pd.Series:
+    """Return the geometric mean of each launch's sound windows of throughput, in requests per second, by system, workload and block.
+
+    Parameters
+    ----------
+    windows : system, workload, block, kind, void, throughput_rps, as in :class:`runners.analyse.tables.Tables`
+    """
+    sound = windows[(windows["kind"] == "window") & ~windows["void"].astype(bool)]
+    logs = np.log(sound["throughput_rps"].astype(float).where(sound["throughput_rps"] > 0))
+    return np.exp(logs.groupby([sound[name] for name in ("system", "workload", "block")]).mean()).dropna()
+
+
+def of_cell(throughputs: pd.Series, system: str, workload: str) -> pd.Series:
+    """Return the launches of one cell, by block; empty where it has none."""
+    known = throughputs.index.get_level_values
+    rows = throughputs[(known("system") == system) & (known("workload") == workload)]
+    return rows.droplevel(["system", "workload"])
+
+
+def compare_sides(first: pd.Series, second: pd.Series, systems_count: int = 2) -> Comparison:
+    """Compare two systems over the blocks that have both; see :func:`runners.analyse.estimates.compare`."""
+    blocks = first.index.intersection(second.index)
+    return compare(first[blocks].to_numpy(), second[blocks].to_numpy(), systems_count=systems_count)
+
+
+def leader_of(sides: Sides) -> str:
+    """Return the system with the highest geometric mean over its launches.
+
+    Raises
+    ------
+    ValueError
+        When there is no system.
+    """
+    return max(sides, key=lambda system: float(np.log(sides[system]).mean()))
+
+
+def against_leader(sides: Sides) -> dict[str, Comparison]:
+    """Return the ratio of each other system to the leader; the intervals hold together over the systems."""
+    leader = leader_of(sides)
+    return {
+        system: compare_sides(side, sides[leader], len(sides)) for system, side in sides.items() if system != leader
+    }
