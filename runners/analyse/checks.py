@@ -252,9 +252,10 @@ def bottleneck(
     Where generator and backend are both busy on CPUs that they share, the backend is named, unless the generator is
     `generator_ahead`: it used more of the CPUs' time.
     """
-    generator_is_busy = generator_busy >= SATURATED_FRACTION
+    backend_is_busy = backend_busy >= SATURATED_FRACTION
+    generator_limits = generator_busy >= SATURATED_FRACTION and (generator_ahead or not backend_is_busy)
     if server_busy >= SATURATED_FRACTION:
-        return "both" if generator_is_busy or not apart else "server"
-    if backend_busy >= SATURATED_FRACTION and not (generator_ahead and generator_is_busy):
-        return "backend"
-    return "generator" if generator_is_busy else "unsaturated"
+        return "both" if generator_limits or not apart else "server"
+    if generator_limits:
+        return "generator"
+    return "backend" if backend_is_busy else "unsaturated"

@@ -5,14 +5,13 @@ Rigorous benchmarking in reasonable time, ISMM 2013; Georges et al., Statistical
 So a launch is one number, the geometric mean of its windows. Rates are averaged as logarithms, so that ratios are differences.
 
 A comparison is paired: one logarithm of a ratio for each block, in which both systems were alive at the same time. Where a workload
-compares several systems with the fastest, the intervals hold together, and for the fastest as it is found in the data: the critical
-value is that of the studentized range of as many systems (Tukey 1953; Kramer, Biometrics 12, 1956), divided by √2. For two systems that
-is Student's t. Dunnett's smaller value is for a system that was chosen before measuring.
+compares several systems with the fastest, their intervals hold together, and for the fastest as the data name it, which may be any of
+them: so Bonferroni's correction counts all pairs of systems (Dunn, JASA 56, 1961). It holds whatever the variances are. Dunnett's smaller
+value is for a system that was chosen before measuring; docs/validity.md has what each covers.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,12 +46,10 @@ class Comparison:
     blocks_count: int
 
 
-@functools.cache
 def critical_value(systems_count: int, freedom: float) -> float:
     """Return how many standard errors the arms of simultaneous 95 % intervals of differences among some systems are long."""
-    if systems_count <= 2:
-        return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
-    return float(stats.studentized_range.ppf(CONFIDENCE, systems_count, freedom)) / math.sqrt(2)
+    pairs_count = max(1, systems_count * (systems_count - 1) // 2)
+    return float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2 / pairs_count, freedom))
 
 
 def mean_interval(values: Launches, systems_count: int = 2) -> Interval:
@@ -162,4 +159,6 @@ def _logarithms(values: Launches) -> Floats:
 
 
 def _exponential(interval: Interval) -> Interval:
-    return Interval(math.exp(interval.value), math.exp(interval.low), math.exp(interval.high))
+    # Of two launches that differ much the interval may reach beyond the largest number there is.
+    with np.errstate(over="ignore"):
+        return Interval(*(float(np.exp(end)) for end in (interval.value, interval.low, interval.high)))

@@ -11,10 +11,12 @@ ANSWER_BYTES = 150
 LOAD = Load(CONNECTIONS, 1, 1.0)
 
 
-def printed(throughput_rps: float, status_errors: int = 0, answer_bytes: int = ANSWER_BYTES) -> str:
-    """wrk's output of one second in which all service times agree with Little's law."""
+def printed(
+    throughput_rps: float, status_errors: int = 0, answer_bytes: int = ANSWER_BYTES, waiting: float = 0.0
+) -> str:
+    """wrk's output of one second in which all service times agree with Little's law, but for a share spent `waiting` in wrk."""
     requests = round(throughput_rps)
-    service_us = max(1, round(CONNECTIONS / throughput_rps * 1e6))
+    service_us = max(1, round((1 - waiting) * CONNECTIONS / throughput_rps * 1e6))
     values = (service_us - 1, service_us, service_us + 1) if service_us > 1 else (1, 2, 3)
     counts = (requests // 3, requests - 2 * (requests // 3), requests // 3)
     fields = {
@@ -59,7 +61,12 @@ def window(throughput_rps: float, kind: str = "window", **about) -> dict:
         "started_at": "2026-01-01T00:00:00+00:00",
         "load": {"connections": CONNECTIONS, "threads": 1, "duration_s": 1.0, "timeout_s": 2.0},
         "exit_status": 0,
-        "stdout": printed(throughput_rps, about.get("status_errors", 0), about.get("answer_bytes", ANSWER_BYTES)),
+        "stdout": printed(
+            throughput_rps,
+            about.get("status_errors", 0),
+            about.get("answer_bytes", ANSWER_BYTES),
+            about.get("waiting", 0.0),
+        ),
         "stderr": "",
         "samples": [sample(at_s, **usage) for at_s in looks],
         "server_cpu_s": 0.95,

@@ -2,13 +2,11 @@
 
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from runners.analyse.before_after import at_one_speed, compare_runs, ratio_of
+from runners.analyse.before_after import compare_runs, ratio_of
 from runners.analyse.estimates import geometric_mean_interval
 from runners.analyse.results import analyse
 from runners.errors import WrkbookError
@@ -63,7 +61,6 @@ def test_a_server_that_became_faster_is_found_with_its_factor(found, system, wor
     row = cell(found, system, workload)
     assert row["ratio_low"] <= 1.2 <= row["ratio_high"]
     assert row["verdict"] == "faster"
-    assert row["p_adjusted"] < 0.001
     assert not row["unchanged"]
 
 
@@ -85,8 +82,8 @@ def test_service_times_and_cpu_time_fall_as_the_throughput_grows(found):
         assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
 
 
-def test_the_control_is_shown_and_not_tested(found):
-    assert math.isnan(cell(found, "placebo")["p_adjusted"])
+def test_the_control_is_shown_without_a_verdict(found):
+    assert cell(found, "placebo")["verdict"] == ""
 
 
 def test_the_cells_of_unchanged_servers_show_that_the_machine_held_still(found):
@@ -121,29 +118,28 @@ def test_the_noise_band_is_that_of_the_noisier_run(tmp_path):
         assert compare_runs(*pair).noise_floor_ratio["decode-10"] == floors[1]
 
 
-def test_a_change_within_the_band_of_either_run_is_not_called_one(tmp_path):
-    faster = changed(slow=1.2)
+def test_a_change_that_the_noise_may_have_made_is_undecided(tmp_path):
+    faster = changed(slow=1.05)
     loud = measured(tmp_path, "loud", noise=0.2, chance=1)
-    assert cell(compare_runs(loud, measured(tmp_path, "b", faster, chance=2)), "slow+c")["verdict"] == "inconclusive"
+    assert cell(compare_runs(loud, measured(tmp_path, "b", faster, chance=2)), "slow+c")["verdict"] == "undecided"
 
 
-@pytest.mark.parametrize("bound", ["a", "b"])
-def test_a_cell_that_is_client_bound_in_either_run_is_never_ranked(tmp_path, bound):
+@pytest.mark.parametrize(("limited", "expected"), [("a", ("at most", "undecided")), ("b", ("at least", "faster"))])
+def test_a_run_that_the_generator_limited_bounds_the_change(tmp_path, limited, expected):
     odd = {("slow+c", "decode-10"): {"server_busy": 0.7, "generator_busy": 0.99}}
     runs = [
-        measured(tmp_path, name, rates, chance=number, odd=odd if name == bound else {})
+        measured(tmp_path, name, rates, chance=number, odd=odd if name == limited else {})
         for number, (name, rates) in enumerate({"a": RATES, "b": changed(slow=1.2)}.items())
     ]
     row = cell(compare_runs(*runs), "slow+c")
-    assert row["bottleneck"] == "client"
-    assert row["verdict"] == {"a": "not comparable", "b": "at least"}[bound]
+    assert (row["bound"], row["verdict"]) == expected
 
 
 def test_a_run_is_equivalent_to_itself_in_every_cell_however_noisy(tmp_path):
     run = measured(tmp_path, "noisy", noise=0.3, chance=1)
     found = compare_runs(run, run)
     assert found.differences == []
-    assert set(found.cells["verdict"]) == {"equivalent"}
+    assert set(found.cells["verdict"]) == {"equivalent", ""}
     assert (found.cells[["ratio", "ratio_low", "ratio_high", "p99_ratio", "cpu_ratio"]] == 1.0).all(axis=None)
 
 
@@ -152,7 +148,7 @@ def test_runs_of_one_block_give_ratios_without_intervals_and_no_verdict(tmp_path
     row = cell(compare_runs(*runs), "slow+c")
     assert row["ratio"] == pytest.approx(2.0, rel=0.05)
     assert math.isnan(row["ratio_low"])
-    assert row["verdict"] == "inconclusive"
+    assert row["verdict"] == "undecided"
 
 
 def test_what_only_one_run_has_is_named_and_the_rest_compared(tmp_path):
@@ -188,54 +184,15 @@ def test_two_runs_that_are_not_alike_are_compared_only_when_told_to(tmp_path):
     assert not found.allowed
 
 
-# One speed --------------------------------------------------------------------------------------------------------
-
-
-def at_speed(tables, speed, rng):
-    """The tables as a probe would have them that saw the CPUs at about `speed` of their rate, to which throughput is proportional."""
-    seen = speed * np.exp(rng.normal(0, 0.03, len(tables.trials)))
-    trials = tables.trials.assign(probe_mean_hz=1e9 * seen, probe_p90_hz=1e9, probe_wakes_hz=470.0)
-    return replace(tables, trials=trials.assign(throughput_rps=trials["throughput_rps"] * seen))
-
-
-def test_what_probes_saw_of_the_cpus_speed_is_taken_out_of_the_ratio(tmp_path):
-    tables = analyse(measured(tmp_path, "run", noise=0.002, chance=1)).tables
-    rng = np.random.default_rng(4)
-    slow, quick = (at_speed(tables, speed, rng) for speed in (0.7, 0.9))
-    plain = [side.trials.groupby(["system", "workload"])["throughput_rps"].mean() for side in (slow, quick)]
-    assert (plain[1] / plain[0]).mean() == pytest.approx(0.9 / 0.7, rel=0.03)
-    adjusted = [
-        side.trials.groupby(["system", "workload"])["adjusted_rps"].mean() for side in at_one_speed(slow, quick)
-    ]
-    assert (adjusted[1] / adjusted[0]).mean() == pytest.approx(1.0, rel=0.02)
-
-
-def test_a_round_of_one_run_is_none_of_the_other(tmp_path):
-    tables = analyse(measured(tmp_path, "run", noise=0.002, chance=1)).tables
-    rng = np.random.default_rng(5)
-    slow, quick = (at_speed(tables, speed, rng) for speed in (0.7, 0.9))
-    in_turns = [replace(side, trials=side.trials.assign(round="1.1")) for side in (slow, quick)]
-    adjusted = [side.trials.groupby(["system", "workload"])["adjusted_rps"].mean() for side in at_one_speed(*in_turns)]
-    assert (adjusted[1] / adjusted[0]).mean() == pytest.approx(1.0, rel=0.03)
-
-
-def test_windows_that_do_not_count_stay_out(tmp_path):
-    tables = analyse(measured(tmp_path, "run", chance=1, blocks=2)).tables
-    first, _ = at_one_speed(tables, tables)
-    pd.testing.assert_series_equal(first.trials["adjusted_rps"].isna(), tables.trials["adjusted_rps"].isna())
-    assert first.trials["adjusted_rps"].isna().any()
-
-
 # Ratios of estimates ----------------------------------------------------------------------------------------------
 
 
 def test_the_interval_of_a_ratio_of_two_estimates_covers_the_truth():
     rng = np.random.default_rng(60)
     covered = []
-    for seed in range(300):
+    for _ in range(300):
         sides = [
-            geometric_mean_interval(factor * np.exp(rng.normal(0, sd, (6, 1))), seed=seed, resamples=400)
-            for factor, sd in ((3.0, 0.05), (2.0, 0.02))
+            geometric_mean_interval(factor * np.exp(rng.normal(0, sd, 6))) for factor, sd in ((3.0, 0.05), (2.0, 0.02))
         ]
         ratio = ratio_of(*sides)
         covered.append(ratio.low <= 1.5 <= ratio.high)

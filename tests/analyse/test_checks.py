@@ -52,9 +52,10 @@ def test_bytes_of_bodies_are_compared_with_bodies_of_the_answers_that_were_seen(
     [
         ((0.99, 0.5, 0.5), True, "server"),
         ((0.5, 0.99, 0.99), True, "backend"),
-        ((0.5, 0.99, float("nan")), True, "client"),
+        ((0.5, 0.99, float("nan")), True, "generator"),
+        ((0.96, 0.97, float("nan")), True, "both"),
         ((0.5, 0.5, 0.5), True, "unsaturated"),
-        ((0.99, 0.99, float("nan")), False, "client"),
+        ((0.99, 0.99, float("nan")), False, "both"),
     ],
 )
 def test_the_limit_is_named(busy, apart, limit):
@@ -62,9 +63,10 @@ def test_the_limit_is_named(busy, apart, limit):
 
 
 def test_of_backend_and_generator_on_busy_cpus_the_one_that_used_more_is_named():
-    assert bottleneck(0.5, 0.99, 0.99, generator_ahead=True) == "client"
+    assert bottleneck(0.5, 0.99, 0.99, generator_ahead=True) == "generator"
     assert bottleneck(0.5, 0.6, 0.99, generator_ahead=True) == "backend"
-    assert bottleneck(0.99, 0.99, 0.99, generator_ahead=True) == "server"
+    assert bottleneck(0.99, 0.99, 0.99, generator_ahead=True) == "both"
+    assert bottleneck(0.99, 0.99, 0.99) == "server"
 
 
 def test_a_look_that_came_when_the_load_generator_had_ended_does_not_count():

@@ -3,9 +3,15 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
 
 from runners.analyse.results import analyse
 from runners.analyse.tables import measured_windows
@@ -42,22 +48,44 @@ def test_every_planned_cell_has_a_row_with_an_interval_around_its_value(results)
     for _, row in results.cells.iterrows():
         assert row["status"] == "ok"
         assert row["throughput_low_rps"] < row["throughput_rps"] < row["throughput_high_rps"]
-        assert row["trials_count"] == 8
+        assert (row["launches_count"], row["launches_made_count"]) == (8, 8)
 
 
 def test_a_ratio_is_found_through_drift_that_is_larger_than_the_difference(results):
-    row = comparison(results, "fast+a", "slow+c")
-    assert row["ratio_low"] <= 2.0 <= row["ratio_high"]
-    assert row["ratio_high"] - row["ratio_low"] < 0.05
-    assert row["verdict"] == "faster"
+    leader = results.comparisons.query("family == 'leader'")["system_b"].iloc[0]
+    row = comparison(results, "slow+c", leader)
+    assert row["ratio_low"] <= 0.5 <= row["ratio_high"]
+    assert row["ratio_high"] - row["ratio_low"] < 0.02
+    assert row["verdict"] == "slower"
 
 
 def test_two_systems_that_are_alike_are_equivalent(results):
-    assert comparison(results, "fast+a", "fast+b")["verdict"] == "equivalent"
+    (row,) = results.comparisons.query("family == 'leader' and system_a != 'slow+c'").to_dict("records")
+    assert row["verdict"] == "equivalent"
+
+
+def test_every_other_system_is_compared_with_the_leader_and_only_these_have_verdicts(results):
+    frame = results.comparisons
+    family = frame[frame["family"] == "leader"]
+    fastest = results.cells[results.cells["workload"] == "decode-10"].set_index("system")["throughput_rps"]
+    assert set(family["system_b"]) == {fastest.drop("placebo").idxmax()}
+    assert len(family) == 2
+    assert (family["ratio"] <= 1).all()
+    assert set(frame[frame["family"] != "leader"]["verdict"]) == {""}
+    assert set(frame[frame["family"] == "other"]["blocks_count"]) == {8}
+
+
+def test_the_intervals_of_a_family_are_wider_than_those_of_a_pair_alone(results):
+    for row in results.comparisons.query("family == 'leader'").to_dict("records"):
+        alone = results.paired((row["system_a"], row["workload"]), (row["system_b"], row["workload"]))
+        assert alone["ratio"] == pytest.approx(row["ratio"])
+        assert row["ratio_low"] < alone["ratio_low"] < alone["ratio_high"] < row["ratio_high"]
 
 
 def test_the_control_gives_the_noise_floor_and_is_compared_with_its_twin_only(results):
     assert 1.0 < results.noise_floor_ratio["decode-10"] < 1.02
+    control = comparison(results, "placebo", "fast+a")
+    assert results.noise_floor_ratio["decode-10"] == pytest.approx(max(control["ratio_high"], 1 / control["ratio_low"]))
     pairs = results.comparisons[
         (results.comparisons["system_a"] == "placebo") | (results.comparisons["system_b"] == "placebo")
     ]
@@ -87,12 +115,84 @@ def test_sixteen_samples_beyond_estimate_a_percentile_and_fewer_than_ten_do_not(
     assert math.isnan(row["p99_99_s"])
 
 
-def test_a_client_bound_system_is_not_ranked(tmp_path):
-    odd = {("fast+a", "decode-10"): {"server_busy": 0.7, "generator_busy": 0.99}}
-    found = analyse(run_of(tmp_path, RATES, odd=odd))
-    assert cell(found, "fast+a")["bottleneck"] == "client"
-    assert comparison(found, "fast+a", "slow+c")["verdict"] == "at least"
-    assert comparison(found, "fast+a", "fast+b")["verdict"] == "not comparable"
+GENERATOR_LIMITED = {"server_busy": 0.7, "generator_busy": 0.99}
+BOTH_LIMITED = {"server_busy": 0.99, "generator_busy": 0.97}
+
+
+@pytest.mark.parametrize(("busy", "limit"), [(GENERATOR_LIMITED, "generator"), (BOTH_LIMITED, "both")])
+def test_where_the_generator_limited_the_faster_side_alone_the_slower_one_is_decided(tmp_path, busy, limit):
+    rates = RATES | {("fast+a", "decode-10"): 66_000.0}
+    found = analyse(run_of(tmp_path, rates, odd={("fast+a", "decode-10"): busy}))
+    assert cell(found, "fast+a")["bottleneck"] == limit
+    for slower in ("fast+b", "slow+c"):
+        row = comparison(found, slower, "fast+a")
+        assert (row["bound"], row["verdict"]) == ("at most", "slower")
+
+
+def test_where_the_generator_limited_the_slower_side_it_may_be_the_faster_one(tmp_path):
+    found = analyse(run_of(tmp_path, RATES, odd={("slow+c", "decode-10"): GENERATOR_LIMITED}))
+    (row,) = found.comparisons.query("family == 'leader' and system_a == 'slow+c'").to_dict("records")
+    assert (row["bound"], row["verdict"]) == ("at least", "undecided")
+
+
+def test_where_the_generator_limited_both_nobody_is_ranked(tmp_path):
+    odd = dict.fromkeys([("fast+a", "decode-10"), ("fast+b", "decode-10"), ("slow+c", "decode-10")], BOTH_LIMITED)
+    found = analyse(run_of(tmp_path, RATES, odd=odd)).comparisons.query("family == 'leader'")
+    assert set(found["bound"]) == {"unknown"}
+    assert set(found["verdict"]) == {"not comparable"}
+
+
+rates = st.floats(min_value=2_000.0, max_value=90_000.0)
+
+
+@settings(max_examples=15, deadline=None)
+@given(first=rates, second=rates, blocks=st.integers(1, 5), noise=st.floats(0.0, 0.2), chance=st.integers(0, 99))
+def test_every_published_throughput_lies_within_the_range_of_its_own_windows(first, second, blocks, noise, chance):
+    cells = {("fast+a", "decode-10"): first, ("slow+c", "decode-10"): second, ("placebo", "decode-10"): first}
+    with TemporaryDirectory() as folder:
+        found = analyse(run_of(Path(folder), cells, blocks=blocks, noise=min(noise, 0.2), chance=chance))
+    windows = found.trials[(found.trials["kind"] == "window") & ~found.trials["void"]]
+    for row in found.cells.to_dict("records"):
+        own = windows[(windows["system"] == row["system"]) & (windows["workload"] == row["workload"])]["throughput_rps"]
+        assert own.min() * (1 - 1e-9) <= row["throughput_rps"] <= own.max() * (1 + 1e-9)
+
+
+def test_ten_lines_of_pandas_give_every_throughput_ratio_interval_and_n(results, tmp_path):
+    folder = write_processed(results, [], "", tmp_path)
+    summary = read_summary(folder)
+
+    trials = pd.read_parquet(folder / "trials.parquet")
+    sound = trials[(trials["kind"] == "window") & ~trials["void"]]
+    launches = np.log(sound["throughput_rps"]).groupby([sound["workload"], sound["system"], sound["block"]]).mean()
+    means = np.exp(launches.groupby(["workload", "system"]).mean())
+    leader = means["decode-10"].drop("placebo").idxmax()
+    blocks = launches["decode-10"].unstack("system").drop(columns="placebo")
+    apart = blocks.drop(columns=leader).sub(blocks[leader], axis=0)
+    k, n = blocks.shape[1], len(blocks)
+    arm = stats.t.ppf(1 - 0.05 / (k * (k - 1)), n - 1) * apart.sem()
+    low, ratio, high = (np.exp(apart.mean() + side * arm) for side in (-1, 0, 1))
+
+    for row in summary["cells"]:
+        assert row["throughput_rps"]["value"] == pytest.approx(means[row["workload"], row["system"]], rel=1e-9)
+        assert row["launches_count"] == n
+    family = [row for row in summary["comparisons"] if row["family"] == "leader"]
+    assert {row["system_a"] for row in family} == set(apart)
+    for row in family:
+        own = (low[row["system_a"]], ratio[row["system_a"]], high[row["system_a"]])
+        assert (row["ratio"]["low"], row["ratio"]["value"], row["ratio"]["high"]) == pytest.approx(own, rel=1e-9)
+
+
+def test_without_the_share_of_the_connections_that_little_s_law_finds_there_are_no_percentiles(tmp_path):
+    found = analyse(run_of(tmp_path, RATES, odd={("slow+c", "decode-10"): {"waiting": 0.26}}))
+    row = cell(found, "slow+c")
+    assert row["little_ratio"] == pytest.approx(0.74, abs=0.01)
+    assert row["throughput_rps"] == pytest.approx(30_000, rel=0.1)
+    for name in ("p50_s", "p99_s", "p99_low_s", "p99_99_s", "max_s", "tm99_s"):
+        assert math.isnan(row[name]), name
+    assert "slow+c" not in set(found.curves["system"])
+    # What wrk itself printed stays, for published figures that it printed.
+    assert row["corrected_p50_s"] > 0
+    assert not math.isnan(cell(found, "fast+a")["p50_s"])
 
 
 @pytest.mark.parametrize(

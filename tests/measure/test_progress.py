@@ -1,12 +1,11 @@
 """When a run goes on, and with what: systems that fail again and again, budgets, and what the machine disturbed."""
 
-import math
 from types import SimpleNamespace
 
 import pytest
 
 from runners.measure.design import connection_shapes, design
-from runners.measure.run import Progress, measure
+from runners.measure.run import Progress, blocks_to_stop, measure
 from runners.parameters import Profile
 from runners.systems.catalogue import Catalogue
 
@@ -74,16 +73,8 @@ def test_a_budget_that_is_used_up_ends_a_run_after_the_blocks_that_are_sure(monk
 
 
 def window(block, system, workload, throughput_rps=1000.0, void_for=()):
-    probed = dict.fromkeys(("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz"), math.nan)
-    keys = {"block": block, "system": system, "workload": workload}
-    return {
-        **keys,
-        "throughput_rps": throughput_rps,
-        **probed,
-        "probe_bursts": None,
-        "round": None,
-        "void_for": void_for,
-    }
+    keys = {"block": block, "system": system, "workload": workload, "kind": "window"}
+    return {**keys, "throughput_rps": throughput_rps, "void_for": void_for}
 
 
 @pytest.fixture
@@ -160,6 +151,11 @@ def test_a_whole_run_that_is_started_again_measures_only_what_the_machine_had_sp
     assert {workload for _, workload in again} == {"json10@20"}
     assert ("gin", "json10@20") in again
     assert len(paused_s) == 1
+
+
+@pytest.mark.parametrize(("systems", "least"), [(["gin", "net-http"], 10), (["gin", "net-http", "node", "express"], 6)])
+def test_few_systems_need_more_blocks_before_narrow_intervals_end_a_run(systems, least):
+    assert blocks_to_stop(design(Catalogue(), ["json10"], systems=systems)) == least
 
 
 def test_a_void_window_does_not_count_for_the_precision():

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from runners.records import PERCENTILES, PLACEBO, percentile_column
+from runners.analyse.verdicts import bound, verdict
+from runners.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, Interval, percentile_column
 
 FLOORS = {"gin": 78_000.0, "drogon": 121_000.0}
 SYSTEMS = [
@@ -79,7 +80,7 @@ def make_sample(seed: int = 1) -> Sample:
             rows.append(_cell(draw, system, server, codec, f"decode-{operations}", operations, rate))
     cells = pd.DataFrame(rows)
     client = (cells["system"] == "drogon") & (cells["workload"] == "discard-1")
-    cells.loc[client, "bottleneck"] = "client"
+    cells.loc[client, "bottleneck"] = "generator"
     return Sample(
         cells=cells,
         comparisons=make_comparisons(cells),
@@ -103,7 +104,7 @@ def _cell(draw, system, server, codec, workload, operations, rate):
         "operations_count": operations,
         "body_bytes": 377 * operations + 20,
         "throughput_rps": rate,
-        "unadjusted_rps": rate,
+        "little_ratio": 0.99,
         "throughput_low_rps": rate * 0.985,
         "throughput_high_rps": rate * 1.014,
         "goodput_rps": rate,
@@ -116,7 +117,8 @@ def _cell(draw, system, server, codec, workload, operations, rate):
         "context_switches_per_request_ratio": draw.uniform(0.01, 0.4),
         "errors_count": 0,
         "bottleneck": "server",
-        "trials_count": 8,
+        "launches_count": 8,
+        "launches_made_count": 8,
         "warnings": ["flagged: steal 2.4 %"] if system == "drogon+glaze" else [],
         "status": "ok",
     }
@@ -135,30 +137,30 @@ def _cell(draw, system, server, codec, workload, operations, rate):
     return row | {"cpu_user_per_request_s": cpu - kernel, "cpu_system_per_request_s": kernel}
 
 
-def verdict_of(low, high, band):
-    if low > band:
-        return "faster"
-    if high < 1 / band:
-        return "slower"
-    return "equivalent" if low > 1 / band and high < band else "inconclusive"
-
-
 def make_comparisons(cells):
-    """Every pair of a workload, the later against the earlier."""
+    """Every system of a workload against its leader, the control, and all other pairs."""
     rows = []
     for workload, group in cells.groupby("workload", sort=False):
-        band = max(1.02, NOISE.get(workload, 1.0))
-        found = group.to_dict("records")
-        for place, b in enumerate(found):
-            for a in found[place + 1 :]:
-                ratio = a["throughput_rps"] / b["throughput_rps"]
-                low, high = ratio * 0.988, ratio * 1.0125
-                client = "client" in (a["bottleneck"], b["bottleneck"])
-                verdict = "at least" if client else verdict_of(low, high, band)
-                rows.append((workload, a["system"], b["system"], ratio, low, high, 0.001, verdict))
-    return pd.DataFrame(
-        rows, columns=["workload", "system_a", "system_b", "ratio", "ratio_low", "ratio_high", "p_adjusted", "verdict"]
-    )
+        floor = NOISE.get(workload, 1.0) - 1
+        found = group[group["system"] != PLACEBO].sort_values("throughput_rps", ascending=False).to_dict("records")
+        pairs = [
+            (a, b, "leader" if place == 0 else "other") for place, b in enumerate(found) for a in found[place + 1 :]
+        ]
+        for control in group[group["system"] == PLACEBO].to_dict("records"):
+            pairs += [
+                (control, b, "control")
+                for b in found
+                if (b["server"], b["codec"]) == (control["server"], control["codec"])
+            ]
+        for a, b, family in pairs:
+            ratio = a["throughput_rps"] / b["throughput_rps"]
+            side = bound(a["bottleneck"] in GENERATOR_LIMITED, b["bottleneck"] in GENERATOR_LIMITED)
+            interval = Interval(ratio, ratio * 0.988, ratio * 1.0125)
+            said = verdict(interval, floor, side) if family == "leader" else ""
+            values = (interval.value, interval.low, interval.high, 0.001, 8, family, side, said)
+            rows.append((workload, a["system"], b["system"], *values))
+    columns = ["workload", "system_a", "system_b", "ratio", "ratio_low", "ratio_high", "p_value", "blocks_count"]
+    return pd.DataFrame(rows, columns=[*columns, "family", "bound", "verdict"])
 
 
 def make_shares(cells):
@@ -228,11 +230,8 @@ def make_trials(cells, draw):
     trials = pd.DataFrame(rows, columns=["block", "window", "system", "workload", "throughput_rps", "warmup"])
     counts = ~trials["warmup"]
     trials["speed_ratio"] = np.where(counts, np.clip(draw.normal(0.9, 0.05, len(trials)), 0.5, 1), np.nan)
-    trials["peak_ratio"] = trials["speed_ratio"] ** 0.5
-    trials["presence_ratio"] = np.where(counts, 0.99, np.nan)
-    trials["own_turns_ratio"] = np.where(counts, 1.0, np.nan)
-    trials["weight_ratio"] = np.where(counts, 0.5, np.nan)
-    trials["adjusted_rps"] = (trials["throughput_rps"] * 1.001).where(counts)
+    trials["kind"] = np.where(counts, "window", "warmup")
+    trials["void"] = False
     return trials
 
 
@@ -244,8 +243,8 @@ def make_checks(cells):
             void = name == "pinning" and cell["system"] == "gin+simdjson-go" and cell["workload"] == "decode-10"
             detail = "steal time 2.4 %, limit 2 %" if steal else "a thread ran on CPU 1" if void else "held"
             advice = "close other programs" if steal else "check the CPU set" if void else ""
-            rows.append((name, cell["system"], cell["workload"], not (steal or void), void, detail, advice))
-    return pd.DataFrame(rows, columns=["name", "system", "workload", "ok", "void", "detail", "advice"])
+            rows.append((name, 1, cell["system"], cell["workload"], not (steal or void), void, detail, advice))
+    return pd.DataFrame(rows, columns=["name", "block", "system", "workload", "ok", "void", "detail", "advice"])
 
 
 def make_published():
