@@ -16,11 +16,10 @@ from runners.units import format_size
 
 _COST_HEADS = (
     ("system", ""),
-    ("throughput", "requests/s, 95 % interval"),
+    ("throughput", "requests/s, 95 % interval, n launches used of made"),
     ("CPU", "per request"),
     ("memory", "peak"),
     ("errors", "count"),
-    ("n", "launches used of made"),
     ("limit", "what was busy"),
 )
 _LIMITS = {"generator": "load generator", "both": "server and load generator", "backend": "database"}
@@ -70,24 +69,24 @@ def _system(row: Mapping[str, Any]) -> Cell:
 
 def _cost(row: Mapping[str, Any]) -> list[Cell]:
     if row["status"] != "ok":
-        return [_system(row), without_number(row["status"]), *[Cell("–")] * 3, _launches(row), Cell("–")]
-    bound = "≥ " if row["bottleneck"] in GENERATOR_LIMITED else ""
+        return [_system(row), without_number(row["status"]), *[Cell("–")] * (len(_COST_HEADS) - 2)]
     return [
         _system(row),
-        estimate(row, "throughput_rps", RATES, bound),
+        _throughput(row),
         estimate(row, "cpu_per_request_s", TIMES),
         Cell(format_size(row["rss_peak_bytes"])),
         Cell(
             "–" if pd.isna(row["errors_count"]) else f"{int(row['errors_count'])}",
             kind="bad" if row["errors_count"] else "",
         ),
-        _launches(row),
         Cell(_LIMITS.get(row["bottleneck"], row["bottleneck"]), kind="name"),
     ]
 
 
-def _launches(row: Mapping[str, Any]) -> Cell:
-    return Cell(f"{int(row['launches_count'])} of {int(row['launches_made_count'])}")
+def _throughput(row: Mapping[str, Any]) -> Cell:
+    shown = estimate(row, "throughput_rps", RATES, "≥ " if row["bottleneck"] in GENERATOR_LIMITED else "")
+    n = f"n = {int(row['launches_count'])} of {int(row['launches_made_count'])}"
+    return Cell(shown.text, f"{shown.note}; {n}" if shown.note else n)
 
 
 def _times(row: Mapping[str, Any]) -> list[Cell]:

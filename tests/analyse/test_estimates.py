@@ -117,7 +117,9 @@ def test_a_faster_clock_for_both_changes_no_ratio(blocks, factor):
 def test_exchanging_the_systems_inverts_the_ratio(blocks, systems_count):
     first, second = np.array(blocks).T
     there, back = (compare(*sides, systems_count=systems_count) for sides in ((first, second), (second, first)))
-    assert _logs(there.interval) == pytest.approx([-end for end in _logs(back.interval, "value", "high", "low")], abs=1e-6)
+    assert _logs(there.interval) == pytest.approx(
+        [-end for end in _logs(back.interval, "value", "high", "low")], abs=1e-6
+    )
     assert there.p_value == pytest.approx(back.p_value, rel=1e-6, abs=1e-9)
 
 

@@ -42,7 +42,7 @@ def row(system, ratio, verdict, workload="decode-10", **about):
     for name, value in (("ratio", ratio), ("p99_ratio", 1 / ratio), ("cpu_ratio", 1 / ratio)):
         ratios |= {name: value, f"{name}_low": value * 0.99, f"{name}_high": value * 1.01}
     facts = {"system": system, "server": server, "codec": codec or None, "workload": workload, "operations_count": 10.0}
-    facts |= {"unchanged": False, "bottleneck": "server", "status": "ok", "p_adjusted": 0.001, "verdict": verdict}
+    facts |= {"unchanged": False, "bottleneck": "server", "status": "ok", "bound": "", "verdict": verdict}
     return facts | rates | ratios | about
 
 
@@ -53,9 +53,7 @@ def sample():
         row("drogon+b", 0.8, "slower"),
         row("beast", 1.0, "equivalent", unchanged=True),
     ]
-    return Sample(
-        pd.DataFrame([*rows, row(PLACEBO, 1.21, "inconclusive", server="gin", codec="a", p_adjusted=float("nan"))])
-    )
+    return Sample(pd.DataFrame([*rows, row(PLACEBO, 1.21, "", server="gin", codec="a")]))
 
 
 def test_every_cell_is_concluded_upon_with_ratio_and_verdict_but_the_control(sample):
@@ -68,12 +66,11 @@ def test_every_cell_is_concluded_upon_with_ratio_and_verdict_but_the_control(sam
     ):
         assert words_ in text
     assert PLACEBO not in text
-    assert "the noise band of both runs (±3.0 %)" in text
+    assert "The noise band of both runs is ±3.0 %." in text
 
 
-@pytest.mark.parametrize("verdict", ["at least", "not comparable"])
-def test_a_cell_that_must_not_be_ranked_is_said_to_be_bound_by_the_load_generator(sample, verdict):
-    bound = replace(sample, cells=sample.cells.assign(verdict=verdict, bottleneck="client"))
+def test_a_cell_that_must_not_be_ranked_is_said_to_be_bound_by_the_load_generator(sample):
+    bound = replace(sample, cells=sample.cells.assign(verdict="not comparable", bottleneck="generator"))
     text = "\n".join(before_after.conclusions(bound))
     assert "gin+a 1.20 × (1.19 to 1.21), not ranked: the load generator was the limit" in text
     assert "faster" not in text
@@ -92,13 +89,8 @@ def test_the_headline_counts_what_changed_and_names_the_clearest(sample):
 
 
 def test_without_a_change_the_headline_says_so(sample):
-    level = replace(
-        sample, cells=sample.cells.assign(verdict=["equivalent", "inconclusive", "equivalent", "equivalent"])
-    )
-    assert (
-        before_after.headline(level)
-        == "No cell became faster or slower beyond the noise: 2 equivalent and 1 inconclusive."
-    )
+    level = replace(sample, cells=sample.cells.assign(verdict=["equivalent", "undecided", "equivalent", ""]))
+    assert before_after.headline(level) == "No cell became faster or slower: 2 equivalent and 1 undecided."
     assert before_after.headline(replace(level, same_run=True)) == "Both are the same run: nothing can differ."
 
 
@@ -149,8 +141,8 @@ def test_the_table_shows_every_cell_and_what_is_not_estimable_as_such(sample):
 
 
 def test_the_forest_plot_says_what_its_points_are_and_whose_band_is_shaded(sample):
-    comparisons = sample.cells.rename(columns={"system": "system_a"}).assign(system_b="run A")
-    chart = charts.ratios(comparisons, sample.cells, "run A", sample.noise_floor_ratio, paired=False)
+    comparisons = sample.cells.rename(columns={"system": "system_a"}).assign(system_b="run A", family="leader")
+    chart = charts.ratios(comparisons, sample.cells, sample.noise_floor_ratio, paired=False)
     (panel,) = drawn_panels(chart)
     assert any("1.20 ×" in text and "faster" in text for text in words(panel))
     assert panel.get_xlabel() == "B ÷ A\nshaded: the noise band of both runs (±3.0 %)"

@@ -68,7 +68,7 @@ def test_without_anything_published_there_is_no_row_for_it(run):
 
 
 def test_a_bar_whose_generator_was_the_limit_is_a_lower_bound(run):
-    run.cells.loc[(run.cells["workload"] == "text@other") & (run.cells["system"] == "beta"), "bottleneck"] = "client"
+    run.cells.loc[(run.cells["workload"] == "text@other") & (run.cells["system"] == "beta"), "bottleneck"] = "generator"
     panels = drawn_panels(endpoint_charts.requests_by_endpoint(run.cells, run.published))
     assert [text for ax in panels for text in words(ax) if text.startswith("≥")] == ["≥ 36.0"]
 
@@ -146,7 +146,7 @@ def test_what_is_behind_the_servers_is_stated_from_the_run_s_record_and_escaped(
 def test_the_headline_names_the_limit_of_each_column(run):
     headline = said(run)[0]
     assert "Text: the server; JSON: the server; PgSQL 1: the database; PgSQL 2: the database." in headline
-    run.cells.loc[run.cells["system"] == "beta", "bottleneck"] = "client"
+    run.cells.loc[run.cells["system"] == "beta", "bottleneck"] = "generator"
     assert "Text: the server (2 of 3) and the load generator (1 of 3)" in said(run)[0]
     run.profile = "quick"
     assert said(run)[0].startswith("Smoke run, not evidence: ")
@@ -173,7 +173,7 @@ def test_where_everybody_waited_nobody_is_named_but_who_came_nearest(run):
 def test_of_those_that_share_a_cpu_the_one_that_used_more_of_it_is_nearest(run):
     cell = run.cells[run.cells["workload"] == "sql1"].iloc[0].copy()
     cell["bottleneck"], cell["generator_used_fraction"] = "unsaturated", 0.7
-    assert endpoints.nearest(cell, PINNING) == "client"
+    assert endpoints.nearest(cell, PINNING) == "generator"
     assert endpoints.nearest(cell, {**PINNING, "generator": "2"}) == "backend"
 
 

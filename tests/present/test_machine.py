@@ -95,7 +95,7 @@ def test_a_known_delay_is_compared_with_what_came_out(delayed, idle):
 @pytest.mark.parametrize(
     ("bottleneck", "says"),
     [
-        ("client", "ceiling here is 1"),
+        ("generator", "ceiling here is 1"),
         ("server", "the fixed answer of drogon was the limit"),
         ("unsaturated", "neither it nor drogon was busy all the time"),
     ],
