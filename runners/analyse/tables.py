@@ -10,16 +10,17 @@ import numpy as np
 import pandas as pd
 
 from runners import histograms
-from runners.analyse.checks import trial_checks
+from runners.analyse.checks import little_ratio, trial_checks
 from runners.analyse.speed import FOUND, seen_by_probes, with_speed
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
-from runners.records import Check, Histogram, Load, LoadResult
+from runners.records import MEASURED_KINDS, WARM_UP_KINDS, WINDOW, Check, Histogram, Load, LoadResult
 
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
 _NEEDED = (
     "void",
+    "kind",
     "warmup",
     "throughput_rps",
     "probe_mean_hz",
@@ -36,13 +37,16 @@ class Tables:
 
     Attributes
     ----------
-    trials : a row per window: block, window (0 is the warm-up), system …, throughput_rps as measured, turns_count (0: in one piece),
-        round (the windows of a block in turns with one another), probe_bursts (the histogram of the probe's rates), adjusted_rps,
-        weight_ratio, speed_ratio, peak_ratio, presence_ratio and own_turns_ratio (see :mod:`runners.analyse.speed`; NaN for warm-ups
-        and void trials),
-        requests_count, errors, void
-    latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
-    usage : a row per window of a sound trial and role (server, generator, backend): CPU, memory, threads, context switches
+    trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles), warmup
+        (whether it is one of the first two), throughput_rps as measured (a throughput only where kind is window), little_ratio
+        (throughput × mean service time / connections; NaN in an open loop), turns_count (time slices; 0: in one piece), round (the
+        windows of a block that shared their time slices), probe_bursts (the histogram of the probe's rates), adjusted_rps,
+        weight_ratio, speed_ratio, peak_ratio, presence_ratio and own_turns_ratio (see :mod:`runners.analyse.speed`; NaN but for
+        windows that count), requests_count, errors, void
+    latency : a row per bin of a trial's raw service-time histogram, of its windows in one piece: block, system, workload, value_us,
+        count
+    usage : a row per window of a sound trial whose kind is window, and role (server, generator, backend): CPU, memory, threads,
+        context switches
     checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
     failures : a row per trial that failed: block, system, workload, stage, message
     """
@@ -67,16 +71,18 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
             failures.append({**keys, **record["failure"]})
             continue
         results = list(load_results(record))
-        windows = [(raw, result) for raw, result in results if raw["kind"] == "window"]
+        windows = [(raw, result) for raw, result in results if raw["kind"] in MEASURED_KINDS]
         found = trial_checks(record, windows)
         void = bool(_void_for(found))
         checks += [{**keys, **check.as_dict()} for check in found]
         for number, (raw, result) in enumerate(results):
             trials.append({**keys, "window": number, "void": void, **_trial_row(record, raw, result)})
-            if not void:
+            if not void and raw["kind"] == WINDOW:
                 usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
         if not void:
-            bins.append(_bins(keys, histograms.merge(result.service_time for _, result in windows)))
+            bins.append(
+                _bins(keys, histograms.merge(result.service_time for raw, result in windows if not raw.get("turns")))
+            )
     return Tables(
         _adjusted(pd.DataFrame(trials, columns=None if trials else [*_KEYS, "window", *_NEEDED])),
         pd.concat(bins, ignore_index=True)
@@ -102,14 +108,18 @@ def load_results(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], LoadR
 
 
 def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each window of a record, without its warm-up, as :func:`runners.analyse.speed.with_speed` wants it.
+    """Return each window of a record that gives throughput, as :func:`runners.analyse.speed.with_speed` wants it.
 
     ``void_for`` has the names of the checks that make its trial void: none where it counts.
     """
-    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
+    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] in MEASURED_KINDS]
     keys = {name: record[name] for name in ("block", "system", "workload")}
     keys["void_for"] = _void_for(trial_checks(record, windows))
-    return [{**keys, "throughput_rps": result.throughput_rps, **seen_by_probes(record, raw)} for raw, result in windows]
+    return [
+        {**keys, "throughput_rps": result.throughput_rps, **seen_by_probes(record, raw)}
+        for raw, result in windows
+        if raw["kind"] == WINDOW
+    ]
 
 
 def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
@@ -119,7 +129,7 @@ def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
 
 def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials, with speed and adjusted throughput where a window counts."""
-    sound = ~trials["warmup"].astype(bool) & ~trials["void"].astype(bool)
+    sound = (trials["kind"] == WINDOW) & ~trials["void"].astype(bool)
     adjusted = with_speed(trials[sound])[FOUND]
     return trials.join(adjusted)
 
@@ -127,7 +137,8 @@ def _adjusted(trials: pd.DataFrame) -> pd.DataFrame:
 def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) -> dict[str, Any]:
     errors = result.errors
     return {
-        "warmup": raw["kind"] != "window",
+        "kind": raw["kind"],
+        "warmup": raw["kind"] in WARM_UP_KINDS,
         "started_at": raw["started_at"],
         "operations_count": np.nan if record["operations"] is None else record["operations"],
         "body_bytes": record["body_bytes"],
@@ -140,6 +151,7 @@ def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) 
             (sample["connections_count"] for sample in raw["samples"] if "connections_count" in sample), default=np.nan
         ),
         "throughput_rps": result.throughput_rps,
+        "little_ratio": np.nan if raw["load"].get("rate_rps") else little_ratio(result),
         **seen_by_probes(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
