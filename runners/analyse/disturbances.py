@@ -20,6 +20,8 @@ DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD})
 
 _NOISE_TOLERANCE = 0.02
 _TAKEN_TOLERANCE = 0.10
+# A machine on which other processes use more than this is not idle: the rest counts as other load.
+_MOST_IDLE_SHARE = 0.03
 _CLOCK_TOLERANCE = 0.10
 _STALL_TOLERANCE = 0.01
 
@@ -38,7 +40,7 @@ def steal(record: dict[str, Any], windows: Windows) -> Check:
 
 def other_load(record: dict[str, Any], windows: Windows) -> Check:
     """Other processes used at most 2 % more of the pinned CPUs' time than on the idle machine; 10 % more of the server's: void."""
-    idle = record.get("idle_other_fraction", {})
+    idle = {cpu: min(share, _MOST_IDLE_SHARE) for cpu, share in record.get("idle_other_fraction", {}).items()}
     return _below(
         record,
         windows,

@@ -38,7 +38,7 @@ class IdleSurvey:
     ----------
     duration_s : for how long
     steal_fraction : CPU → share of its time that the hypervisor gave to others
-    other_fraction : CPU → share of its time that other processes used
+    other_fraction : CPU → share of its time that other processes used at most
     speed_spread : CPU → coefficient of variation of the probe's speed over tenths of a second; without a probe: missing
     speed : CPU and tenth of a second → ``at_s`` from the start, the probe's ``mean_hz`` and ``wakes_hz``
     """
@@ -76,7 +76,7 @@ def survey(probes: SpeedProbes, cpus: Collection[int], duration_s: float = SURVE
     return IdleSurvey(
         duration_s,
         {cpu: round((after[cpu]["steal_s"] - before[cpu]["steal_s"]) / elapsed_s, 4) for cpu in names},
-        {cpu: round(used_s[cpu] / elapsed_s, 4) for cpu in names},
+        {cpu: round(min(1.0, used_s[cpu] / elapsed_s), 4) for cpu in names},
         spreads(speed),
         speed,
     )
