@@ -41,7 +41,7 @@ from runners.present.markup import Fragment
 from runners.present.narrative import Narrative
 from runners.processed import write_processed
 from runners.records import LoadShape
-from runners.run_record import check_same, run_record
+from runners.run_record import check_same, idle_other, run_record
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.image import Image
@@ -67,8 +67,7 @@ class Experiment:
     fresh : whether each cell has a process of its own, so that memory can be told apart
     only : (system, workload's label) of the cells, where not every system is asked for every workload
     batch_sizes : where they are part of the question; else the parameter's
-    idle_s : for how long the idle machine is watched before measuring, where it is part of the question, see
-        :mod:`runners.machine_record`; 0: for as long as the choice of time slices needs
+    idle_s : for how long the idle machine is watched before measuring, where it is part of the question (:mod:`runners.machine_record`)
 
     Raises
     ------
@@ -159,13 +158,12 @@ class Experiment:
 
     @property
     def profile(self) -> Profile:
-        """The profile, with the windows that the run was begun with.
+        """The profile, with the windows that the run was begun with; in one piece where its record says nothing of time slices.
 
         In a fresh design a process has one window: launches are what is sampled, and opening takes its time.
         """
         profile = self.parameters.effective_profile
         profile = replace(profile, windows_count=1) if self.design.fresh else profile
-        # Runs begun before there were time slices have none.
         return replace(profile, **{"turn_s": 0.0, **self.run.read().get("windows", {})}) if self.run.exists else profile
 
     def measure(self) -> None:
@@ -268,10 +266,5 @@ class Experiment:
             seed=self.parameters.seed,
             nonconforming=nonconforming,
             generator=self.generators[0].name,
-            idle_other=self._idle_other(),
+            idle_other=idle_other(self.run),
         )
-
-    def _idle_other(self) -> dict[str, float]:
-        """CPU → share of its time that other processes used on the idle machine; nothing before the run has begun."""
-        about = self.run.read().get("about_machine") if self.run.exists else None
-        return dict((about or {}).get("idle", {}).get("other_fraction", {}))

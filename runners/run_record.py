@@ -72,6 +72,12 @@ def _statements(experiment: Experiment) -> dict[str, str]:
     return {name: statement for name, statement in STATEMENTS.items() if name in names}
 
 
+def idle_other(run: Run) -> dict[str, float]:
+    """CPU → share of its time that other processes used on the idle machine; nothing before the run has begun."""
+    about = run.read().get("about_machine") if run.exists else None
+    return dict((about or {}).get("idle", {}).get("other_fraction", {}))
+
+
 def check_same(run: Run, parameters: Parameters) -> None:
     """Refuse to go on with a run that was started with other parameters.
 

@@ -6,6 +6,7 @@ import pytest
 
 from runners.experiment import Experiment
 from runners.ledger import Run
+from runners.run_record import idle_other
 
 
 @pytest.fixture
@@ -54,10 +55,10 @@ def test_a_resumed_run_keeps_the_choice_of_time_slices_and_its_reason(begun, tur
     assert resumed.profile.turn_s == turn_s
     assert "the machine is such and such" in resumed.plan().text
     assert ("in time slices of 100 ms" in resumed.plan().text) == (turn_s > 0)
-    assert resumed._idle_other() == {"0": 0.01}
+    assert idle_other(resumed.run) == {"0": 0.01}
 
 
 def test_before_a_run_the_plan_says_what_the_choice_of_time_slices_will_depend_on(begun):
     new = begun(None, "new")
     assert "decided just before measuring" in new.plan().text
-    assert new._idle_other() == {}
+    assert idle_other(new.run) == {}

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from runners import histograms
-from runners.analyse.checks import little_ratio, trial_checks
+from runners.analyse.checks import trial_checks
+from runners.analyse.little import little_ratio
 from runners.analyse.speed import FOUND, seen_by_probes, with_speed
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
