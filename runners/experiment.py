@@ -27,6 +27,7 @@ from runners.machine.pinning import PinningPlan, plan_pinning, plan_with_backend
 from runners.machine.topology import read_cores
 from runners.measure.block import BlockSettings
 from runners.measure.design import DELAYS_MS, Design, connection_shapes, design, load_shapes
+from runners.measure.idle_survey import SURVEY_S, survey
 from runners.measure.levels import fitted
 from runners.measure.load_source import LoadSource
 from runners.measure.rates import RatedLoad, plan_rates, with_rates
@@ -40,7 +41,7 @@ from runners.present.markup import Fragment
 from runners.present.narrative import Narrative
 from runners.processed import write_processed
 from runners.records import LoadShape
-from runners.run_record import check_same, run_record
+from runners.run_record import check_same, idle_other, run_record
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.image import Image
@@ -66,7 +67,7 @@ class Experiment:
     fresh : whether each cell has a process of its own, so that memory can be told apart
     only : (system, workload's label) of the cells, where not every system is asked for every workload
     batch_sizes : where they are part of the question; else the parameter's
-    idle_s : for how long the idle machine is looked at before measuring (0: not at all); see :mod:`runners.machine_record`
+    idle_s : for how long the idle machine is watched before measuring, where it is part of the question (:mod:`runners.machine_record`)
 
     Raises
     ------
@@ -157,13 +158,12 @@ class Experiment:
 
     @property
     def profile(self) -> Profile:
-        """The profile, with the windows that the run was begun with.
+        """The profile, with the windows that the run was begun with; in one piece where its record says nothing of time slices.
 
         In a fresh design a process has one window: launches are what is sampled, and opening takes its time.
         """
         profile = self.parameters.effective_profile
         profile = replace(profile, windows_count=1) if self.design.fresh else profile
-        # Runs begun before there were turns have none.
         return replace(profile, **{"turn_s": 0.0, **self.run.read().get("windows", {})}) if self.run.exists else profile
 
     def measure(self) -> None:
@@ -201,7 +201,8 @@ class Experiment:
         settings = self._settings(image, artifacts, frozenset(nonconforming), probes)
         rates = plan_rates(settings, self.rated, self.parameters) if self.rated else None
         self.design = with_rates(self.design, rates)
-        self.run.open(run_record(self, image, artifacts, nonconforming) | {"rates": rates})
+        seen = survey(probes, self.pinning.measured, max(self.idle_s, SURVEY_S))
+        self.run.open(run_record(self, image, artifacts, nonconforming, seen) | {"rates": rates})
 
     def results(self) -> Results:
         """Analyse what the ledger holds of this run.
@@ -265,4 +266,5 @@ class Experiment:
             seed=self.parameters.seed,
             nonconforming=nonconforming,
             generator=self.generators[0].name,
+            idle_other=idle_other(self.run),
         )

@@ -6,9 +6,9 @@ import ast
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from runners.errors import WrkbookError
 
@@ -19,7 +19,8 @@ class Profile:
 
     `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
     The budget ends a run after at least `sure_blocks`: one under a budget that was asked for, `min_blocks` else.
-    Windows are measured in turns of `turn_s` where they can be (:mod:`runners.measure.turns`); 0: in one piece.
+    Windows are measured in time slices of `turn_s` where they can be (:mod:`runners.measure.turns`); 0: in one piece. Where the idle
+    machine decides (:mod:`runners.measure.idle_survey`), it is the longer of the two choices until the run has begun.
     """
 
     warmup_s: float
@@ -43,6 +44,21 @@ PROFILES = {
 
 # They say when measuring stops, not what is measured: they may differ within a run, and between two that are compared.
 LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
+
+
+AUTO = "auto"
+AUTO_SLICE_MS = 100
+_MOST_SLICE_MS = 1000
+
+
+def _slices(value: object) -> str:
+    """Return the parameter ``slices`` as text, whether it was given as text or as a whole number."""
+    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    if text == AUTO:
+        return text
+    if not (text.isascii() and text.isdigit() and int(text) <= _MOST_SLICE_MS):
+        raise ValueError(f"must be {AUTO}, or whole milliseconds from 0 (windows in one piece) to {_MOST_SLICE_MS}")
+    return str(int(text))
 
 
 class Parameters(BaseModel):
@@ -74,8 +90,9 @@ class Parameters(BaseModel):
         0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
     )
     windows_count: int = Field(0, ge=0, le=1000, description="windows of a cell in each block; 0: the profile's")
-    turn_ms: int = Field(
-        100, ge=0, le=1000, description="windows of all systems in turns of so many milliseconds; 0: in one piece"
+    slices: Annotated[str, BeforeValidator(_slices)] = Field(
+        AUTO,
+        description="milliseconds of a time slice; 0: windows in one piece; auto: 100 where the idle machine is noisy, else 0",
     )
     priming_s: float = Field(
         0.0, ge=0, le=600, description="full load for each launched process, in the place of warm-ups"
@@ -113,7 +130,7 @@ class Parameters(BaseModel):
             max_blocks=most,
             budget_minutes=self.budget_minutes or chosen.budget_minutes,
             priming_s=self.priming_s,
-            turn_s=self.turn_ms / 1000,
+            turn_s=(AUTO_SLICE_MS if self.slices == AUTO else int(self.slices)) / 1000,
             sure_blocks=least if self.min_blocks or not self.budget_minutes else 1,
         )
 

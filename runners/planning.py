@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from runners.contract.requests import contract_request
 from runners.measure.design import Cell
+from runners.measure.idle_survey import SPREAD_LIMIT, STEAL_LIMIT
 from runners.measure.levels import in_words
 from runners.measure.run import block_seconds
+from runners.parameters import AUTO
 from runners.present.markup import Fragment
 from runners.present.plan import plan
 from runners.units import format_duration
@@ -31,6 +33,7 @@ def planned(experiment: Experiment) -> Fragment:
         + f"and {profile.windows_count} × {profile.window_s:g} s {_how(experiment)}: about {format_duration(per_block_s)}",
         "blocks": f"{profile.min_blocks} to {profile.max_blocks}, until every ratio is known to ±{experiment.parameters.precision:.1%}, "
         f"for at most {format_duration(most)}",
+        "time slices": _why_slices(experiment),
         "load": f"{' and '.join(generator.name for generator in experiment.generators)}, {_connections(experiment)} connections, "
         f"{experiment.threads} thread(s), closed loop where the plan says no rate",
         "CPUs": ", ".join(f"{role} {cpus}" for role, cpus in experiment.pinning.as_dict().items()),
@@ -41,11 +44,27 @@ def planned(experiment: Experiment) -> Fragment:
 
 
 def _how(experiment: Experiment) -> str:
-    """How the windows of a block follow one another."""
+    """Say how the windows of a block follow one another, and why."""
     turn_s = 0.0 if experiment.design.fresh else experiment.profile.turn_s
     if not turn_s or not any(generator.clock for generator in experiment.generators):
-        return "in shuffled order"
-    return f"in turns of {turn_s * 1000:g} ms where nothing goes on while a server is stopped, else in shuffled order"
+        return "in one piece, in shuffled order"
+    slices = (
+        f"in time slices of {turn_s * 1000:g} ms, and one window in one piece for percentiles; "
+        "delays, databases and fixed rates in one piece, in shuffled order"
+    )
+    undecided = experiment.parameters.slices == AUTO and not experiment.run.exists
+    return f"in one piece on a quiet machine; on a noisy one {slices}" if undecided else slices
+
+
+def _why_slices(experiment: Experiment) -> str:
+    """Say why windows are measured in time slices or in one piece."""
+    if experiment.run.exists:
+        decided: dict[str, Any] = experiment.run.read().get("slices", {})
+        return str(decided.get("reason", "not recorded"))
+    if experiment.parameters.slices == AUTO:
+        noisy = f"more than {STEAL_LIMIT:.1%} of a CPU's time is stolen, or its speed varies by more than {SPREAD_LIMIT:.0%}"
+        return f"decided just before measuring: time slices where {noisy}"
+    return "as the parameter slices says"
 
 
 def _connections(experiment: Experiment) -> str:

@@ -10,12 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-TRIAL_SCHEMA = "wrkbook.trial/4"
+TRIAL_SCHEMA = "wrkbook.trial/5"
 RUN_SCHEMA = "wrkbook.run/1"
 SUMMARY_SCHEMA = "wrkbook.summary/3"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
 PLACEBO = "placebo"
+
+# The kinds of windows. Throughput comes from `window` only; percentiles come only from windows in one piece.
+WARM_UP_KINDS = frozenset({"priming", "warmup"})
+WINDOW = "window"
+PERCENTILES_WINDOW = "percentiles"
+MEASURED_KINDS = frozenset({WINDOW, PERCENTILES_WINDOW})
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99)
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided", "not comparable"]

@@ -10,6 +10,7 @@ from runners.errors import WrkbookError
 from runners.ledger import Run
 from runners.machine.facts import machine_facts, project_facts
 from runners.machine_record import about_machine
+from runners.measure.idle_survey import IdleSurvey, chosen_slices
 from runners.measure.levels import in_words
 from runners.measure.relay_trial import relay_notes
 from runners.parameters import LIMITS, Parameters
@@ -23,19 +24,28 @@ if TYPE_CHECKING:
 
 
 def run_record(
-    experiment: Experiment, image: Image, artifacts: dict[str, Artifact], nonconforming: dict[str, str]
+    experiment: Experiment,
+    image: Image,
+    artifacts: dict[str, Artifact],
+    nonconforming: dict[str, str],
+    seen: IdleSurvey,
 ) -> dict[str, Any]:
-    """The content of ``run.json``."""
-    design = experiment.design
+    """Return the content of ``run.json``; `seen` is the machine just before measuring.
+
+    The choice between time slices and windows in one piece is made here, once for a run: ``windows`` holds its result (``turn_s``),
+    ``slices`` its reason.
+    """
+    design, profile = experiment.design, experiment.profile
+    turn_s, reason = chosen_slices(experiment.parameters.slices, seen)
     placebo = next((system for system in design.systems if system.placebo), None)
     original = next((system for system in design.systems if placebo and placebo.repeats(system)), None)
     return {
         "started_at": datetime.now(UTC).isoformat(),
         "profile": experiment.parameters.profile,
         "parameters": experiment.parameters.model_dump(exclude={"run_id"}),
-        "windows": {
-            name: getattr(experiment.profile, name) for name in ("warmup_s", "window_s", "windows_count", "turn_s")
-        },
+        "windows": {name: getattr(profile, name) for name in ("warmup_s", "window_s", "windows_count")}
+        | {"turn_s": turn_s},
+        "slices": {"asked": experiment.parameters.slices, "slice_s": turn_s, "reason": reason},
         "pinning": experiment.pinning.as_dict(),
         "backends": {
             server.name: backend_facts(server, experiment.pinning.server) | {"statements": _statements(experiment)}
@@ -52,9 +62,7 @@ def run_record(
         "notes": {server.name: relay_notes(artifacts[server.name]) for server in experiment.servers},
         "left_out": in_words(experiment.left_out),
         "placebo_of": original.name if original else None,
-        "about_machine": about_machine(experiment.cores, experiment.pinning, experiment.idle_s)
-        if experiment.idle_s
-        else None,
+        "about_machine": about_machine(experiment.cores, seen, examined=experiment.idle_s > 0),
     } | experiment.recorded
 
 
@@ -62,6 +70,12 @@ def _statements(experiment: Experiment) -> dict[str, str]:
     """What is said to the database, by workload."""
     names = {workload.name for workload in experiment.design.compared}
     return {name: statement for name, statement in STATEMENTS.items() if name in names}
+
+
+def idle_other(run: Run) -> dict[str, float]:
+    """CPU → share of its time that other processes used on the idle machine; nothing before the run has begun."""
+    about = run.read().get("about_machine") if run.exists else None
+    return dict((about or {}).get("idle", {}).get("other_fraction", {}))
 
 
 def check_same(run: Run, parameters: Parameters) -> None:

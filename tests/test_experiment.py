@@ -6,6 +6,7 @@ import pytest
 
 from runners.experiment import Experiment
 from runners.ledger import Run
+from runners.run_record import idle_other
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_a_new_run_and_one_that_says_nothing_of_its_windows_have_those_of_the_pr
     assert replace(old.profile, turn_s=new.profile.turn_s) == new.profile
 
 
-def test_a_run_that_was_begun_before_there_were_turns_goes_on_in_one_piece(begun):
+def test_a_run_that_was_begun_before_there_were_time_slices_goes_on_in_one_piece(begun):
     assert begun(None, "new").profile.turn_s == 0.1
     assert begun({"windows": {"window_s": 0.5}}, "old").profile.turn_s == 0
     assert begun({"windows": {"turn_s": 0.01}}, "changed").profile.turn_s == 0.01
@@ -43,3 +44,21 @@ def test_a_run_that_was_begun_before_there_were_turns_goes_on_in_one_piece(begun
 def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_at_least(begun):
     profile = begun(None, fresh=True).profile
     assert (profile.windows_count, profile.window_s) == (1, 1.0)
+
+
+@pytest.mark.parametrize("turn_s", [0.0, 0.1])
+def test_a_resumed_run_keeps_the_choice_of_time_slices_and_its_reason(begun, turn_s):
+    slices = {"asked": "auto", "slice_s": turn_s, "reason": "the machine is such and such"}
+    idle = {"idle": {"other_fraction": {"0": 0.01}}}
+    resumed = begun({"windows": {"turn_s": turn_s}, "slices": slices, "about_machine": idle})
+    assert resumed.parameters.slices == "auto"
+    assert resumed.profile.turn_s == turn_s
+    assert "the machine is such and such" in resumed.plan().text
+    assert ("in time slices of 100 ms" in resumed.plan().text) == (turn_s > 0)
+    assert idle_other(resumed.run) == {"0": 0.01}
+
+
+def test_before_a_run_the_plan_says_what_the_choice_of_time_slices_will_depend_on(begun):
+    new = begun(None, "new")
+    assert "decided just before measuring" in new.plan().text
+    assert idle_other(new.run) == {}

@@ -78,11 +78,12 @@ def test_an_edited_record_is_named_and_not_used(run, edit):
         list(run.trials())
 
 
-def test_a_record_of_another_schema_is_named(run):
+@pytest.mark.parametrize("schema", ["wrkbook.trial/0", "wrkbook.trial/4"])
+def test_a_record_of_another_schema_is_named(run, schema):
     folder = run.write_block(1, [TRIAL])
     (path,) = folder.iterdir()
-    path.write_bytes(lzma.compress(json.dumps({"schema": "wrkbook.trial/0"}).encode()))
-    with pytest.raises(WrkbookError, match=r"wrkbook\.trial/0"):
+    path.write_bytes(lzma.compress(json.dumps({"schema": schema}).encode()))
+    with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*" + re.escape(schema)):
         list(run.trials())
 
 

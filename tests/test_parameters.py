@@ -28,6 +28,14 @@ def test_the_defaults_are_valid_and_standard():
         ({"precision": 0}, "parameter precision"),
         ({"body_style": "ugly"}, "parameter body_style"),
         ({"seed": -1}, "parameter seed"),
+        ({"slices": "often"}, "parameter slices: Value error, must be auto, or whole milliseconds from 0"),
+        ({"slices": 1001}, "parameter slices"),
+        ({"slices": -1}, "parameter slices"),
+        ({"slices": "1.5"}, "parameter slices"),
+        ({"slices": 0.5}, "parameter slices"),
+        ({"slices": True}, "parameter slices"),
+        ({"slices": ""}, "parameter slices"),
+        ({"turn_ms": 100}, "unknown parameter turn_ms"),
     ],
 )
 def test_a_wrong_parameter_is_named_with_what_is_wrong(values, told):
@@ -125,3 +133,25 @@ def test_values_from_the_command_line_get_their_types():
 def test_a_parameter_without_a_value_is_an_error():
     with pytest.raises(WrkbookError, match="seed has no value"):
         parameter_values(joined_parameters(["-p", "seed"])[1:])
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "turn_s"),
+    [
+        ("auto", "auto", 0.1),
+        (0, "0", 0.0),
+        ("0", "0", 0.0),
+        (100, "100", 0.1),
+        ("0100", "100", 0.1),
+        ("1000", "1000", 1.0),
+    ],
+)
+def test_time_slices_are_auto_or_milliseconds_as_text_or_number(given, kept, turn_s):
+    parameters = check_parameters({"slices": given})
+    assert parameters.slices == kept
+    assert parameters.effective_profile.turn_s == turn_s
+
+
+@pytest.mark.parametrize(("words", "kept"), [("slices=auto", "auto"), ("slices=0", "0"), ("slices=250", "250")])
+def test_time_slices_can_be_given_on_the_command_line(words, kept):
+    assert check_parameters(parameter_values([words])).slices == kept

@@ -163,11 +163,12 @@ def _largest(counts: pd.Series) -> float:
 
 def _latency(tables: Tables, sound: pd.DataFrame, system: str, workload: str) -> dict[str, float]:
     found = _service_times(launch_histograms(tables, system, workload))
-    little = float(sound["little_ratio"].median())
+    in_one_piece = sound[sound["turns_count"] == 0]
+    little = float(in_one_piece["little_ratio"].median())
     if little < LEAST_LITTLE:
         found |= {name: np.nan for name in found if name not in ("mean_s", "stddev_s")}
     for name in CORRECTED:
-        each = sound[name].astype(float).groupby(sound["block"]).median().dropna()
+        each = in_one_piece[name].astype(float).groupby(in_one_piece["block"]).median().dropna()
         known = geometric_mean_interval(each.to_numpy()) if len(each) and (each > 0).all() else UNKNOWN
         found |= _named(name, known)
     return found | {"little_ratio": little}

@@ -7,27 +7,26 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
-from runners import histograms
 from runners.analyse.connection_checks import ERRORS_TOLERANCE as _ERRORS_TOLERANCE
 from runners.analyse.connection_checks import asked_for, connections_open, errors_shown
 from runners.analyse.cpu_speed import seen_by_probes
 from runners.analyse.disturbances import memory_pressure, other_load, steal, throttling
+from runners.analyse.little import little
 from runners.analyse.usage import ROLES, complete_looks
-from runners.records import Bottleneck, Check, LoadResult
+from runners.records import WINDOW, Bottleneck, Check, LoadResult
 
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
 SATURATED_FRACTION = 0.95
 _CLOCK_TOLERANCE = 0.05
 _LATE_TOLERANCE = 0.02
-_LITTLE_TOLERANCE = 0.05
 _WARMUP_TOLERANCE = 0.10
 _OFFERED = 0.99
 _WORK_TOLERANCE = 0.01
 
 
 def trial_checks(record: dict[str, Any], windows: Windows) -> list[Check]:
-    """All checks of one trial; `windows` without its warm-up."""
+    """Return all checks of one trial; `windows` are those of the kinds ``window`` and ``percentiles``."""
     checks = [identity, contract, answer_size, errors, pinning, steal, other_load, throttling, memory_pressure]
     checks += [warm_up, generator_warnings]
     # What is offered whatever the answers do says how fast; else the connections are always busy.
@@ -53,16 +52,16 @@ def identity(record: dict[str, Any], windows: Windows) -> Check:
 
 
 def clock(record: dict[str, Any], windows: Windows) -> Check:
-    """In turns, what was stopped stood still, within 2 % of the CPU's time, and the load generator's clock with it, within 5 %."""
+    """In time slices, suspended processes used at most 2 % of the CPU's time, and the virtual clock was right within 5 %."""
     turns = [(raw["turns"], result) for raw, result in windows if raw.get("turns")]
     worst = max((result.duration_s / about["ran_s"] for about, result in turns), key=lambda share: abs(share - 1))
     late = max(used_s / about["ran_s"] for about, _ in turns for used_s in about["late_s"].values())
     ok = abs(worst - 1) <= _CLOCK_TOLERANCE and late <= _LATE_TOLERANCE
     detail = (
         f"the load generator's clock showed {worst:.1%} of the time in which it ran; "
-        f"{late:.2%} of the CPU's time was used between turns"
+        f"{late:.2%} of the CPU's time was used between time slices"
     )
-    return Check("clock", ok, detail, "" if ok else "measure in one piece: -p turn_ms 0", void=True)
+    return Check("clock", ok, detail, "" if ok else "measure in one piece: -p slices 0", void=True)
 
 
 def contract(record: dict[str, Any], windows: Windows) -> Check:
@@ -117,27 +116,6 @@ def errors(record: dict[str, Any], windows: Windows) -> Check:
         advice,
         void=fraction > _ERRORS_TOLERANCE or not requests,
     )
-
-
-def little(record: dict[str, Any], windows: Windows) -> Check:
-    """Little's law: connections = throughput × mean service time, within 5 %, when all are always busy.
-
-    What was under way when the window ended is not counted as completed: up to one service time for each connection.
-    """
-    ratios, excesses = [], []
-    for _, result in windows:
-        mean_s = histograms.mean(result.service_time.values_us, result.service_time.counts) * 1e-6
-        ratios.append(result.throughput_rps * mean_s / result.connections_count)
-        under_way = mean_s / result.duration_s if ratios[-1] < 1 else 0.0
-        excesses.append(abs(ratios[-1] - 1) - under_way)
-    worst = max(ratios, key=lambda ratio: abs(ratio - 1), default=math.nan)
-    ok = max(excesses, default=math.nan) <= _LITTLE_TOLERANCE
-    advice = (
-        ""
-        if ok
-        else "service times miss time that requests spend waiting in the load generator: trust the throughput more"
-    )
-    return Check("Little's law", ok, f"throughput × mean service time is {worst:.1%} of the connections", advice)
 
 
 def backend_work(record: dict[str, Any], windows: Windows) -> Check:
@@ -212,6 +190,7 @@ def pinning(record: dict[str, Any], windows: Windows) -> Check:
 
 def warm_up(record: dict[str, Any], windows: Windows) -> Check:
     """The first window was within 10 % of the rest, the speed of the CPU taken into account where it is known."""
+    windows = [(raw, result) for raw, result in windows if raw["kind"] == WINDOW]
     probes = [seen_by_probes(record, raw) for raw, _ in windows]
     speeds = [seen["probe_mean_hz"] * seen["probe_wakes_hz"] for seen in probes]
     known = all(speed > 0 for speed in speeds)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from types import MappingProxyType
 from typing import Any
 
 from runners.analyse.usage import window_usage
+from runners.machine.topology import parse_cpu_list
 from runners.records import Check, LoadResult
 
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
@@ -17,6 +20,8 @@ DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD})
 
 _NOISE_TOLERANCE = 0.02
 _TAKEN_TOLERANCE = 0.10
+# A machine on which other processes use more than this is not idle: the rest counts as other load.
+_MOST_IDLE_SHARE = 0.03
 _CLOCK_TOLERANCE = 0.10
 _STALL_TOLERANCE = 0.01
 
@@ -34,9 +39,16 @@ def steal(record: dict[str, Any], windows: Windows) -> Check:
 
 
 def other_load(record: dict[str, Any], windows: Windows) -> Check:
-    """Other programs took less than 2 % of the pinned CPUs' time; more than 10 % of the server's make the trial void."""
+    """Other processes used at most 2 % more of the pinned CPUs' time than on the idle machine; 10 % more of the server's: void."""
+    idle = {cpu: min(share, _MOST_IDLE_SHARE) for cpu, share in record.get("idle_other_fraction", {}).items()}
     return _below(
-        record, windows, _OTHER_LOAD, "other_fraction", "used by others", "end other programs, or measure more blocks"
+        record,
+        windows,
+        _OTHER_LOAD,
+        "other_fraction",
+        "used by other processes" + (" beyond what they use on the idle machine" if idle else ""),
+        "end other programs, or measure more blocks",
+        idle,
     )
 
 
@@ -78,11 +90,24 @@ def _strains(windows: Windows, name: str) -> list[tuple[float, float]]:
     return found
 
 
-def _below(record: dict[str, Any], windows: Windows, name: str, column: str, what: str, advice: str) -> Check:
-    rows = [row for raw, result in windows for row in window_usage(record, raw, result.requests_count)]
-    worst = max((row[column] for row in rows), default=math.nan)
+def _below(
+    record: dict[str, Any],
+    windows: Windows,
+    name: str,
+    column: str,
+    what: str,
+    advice: str,
+    idle: Mapping[str, float] = MappingProxyType({}),
+) -> Check:
+    """Judge a share of the CPUs' time beyond the share that `idle` has of each CPU."""
+    rows = [
+        (row["role"], max(0.0, row[column] - _mean_of(idle, record["cpus"][row["role"]])))
+        for raw, result in windows
+        for row in window_usage(record, raw, result.requests_count)
+    ]
+    worst = max((beyond for _, beyond in rows), default=math.nan)
     ok = not worst > _NOISE_TOLERANCE
-    taken = max((row[column] for row in rows if row["role"] == "server"), default=math.nan)
+    taken = max((beyond for role, beyond in rows if role == "server"), default=math.nan)
     return Check(
         name,
         ok,
@@ -90,3 +115,8 @@ def _below(record: dict[str, Any], windows: Windows, name: str, column: str, wha
         "" if ok else advice,
         void=taken > _TAKEN_TOLERANCE,
     )
+
+
+def _mean_of(shares: Mapping[str, float], cpus: str) -> float:
+    """Return the mean share of some CPUs; a CPU that is not listed has none."""
+    return fmean(shares.get(str(cpu), 0.0) for cpu in parse_cpu_list(cpus))

@@ -12,10 +12,20 @@ import pandas as pd
 from runners import histograms
 from runners.analyse.checks import trial_checks
 from runners.analyse.cpu_speed import seen_by_probes, speed_ratio
+from runners.analyse.little import little_ratio
 from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
-from runners.records import Check, Histogram, Load, LoadResult, percentile_column
+from runners.records import (
+    MEASURED_KINDS,
+    WARM_UP_KINDS,
+    WINDOW,
+    Check,
+    Histogram,
+    Load,
+    LoadResult,
+    percentile_column,
+)
 
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
 _PRINTED = (50.0, 75.0, 90.0, 99.0)
@@ -42,11 +52,14 @@ class Tables:
 
     Attributes
     ----------
-    trials : a row per window: block, window (0 is the warm-up), system …, kind, throughput_rps, turns_count (0: in one piece), speed_ratio
-        (of the server's CPUs, see :mod:`runners.analyse.cpu_speed`), little_ratio, requests_count, errors, void; `CORRECTED`, as the load
-        generator printed it
-    latency : a row per bin of a trial's raw service-time histogram: block, system, workload, value_us, count
-    usage : a row per window of a sound trial and role (server, generator, backend): CPU, memory, threads, context switches
+    trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles), warmup (whether it
+        is one of the first two), throughput_rps (a throughput of the system only where kind is window), little_ratio (throughput × mean
+        service time / connections; NaN in an open loop), turns_count (time slices; 0: in one piece), speed_ratio (of the server's CPUs, see
+        :mod:`runners.analyse.cpu_speed`), requests_count, errors, void; `CORRECTED`, as the load generator printed it
+    latency : a row per bin of a trial's raw service-time histogram, of its windows in one piece: block, system, workload, value_us,
+        count
+    usage : a row per window of a sound trial whose kind is window, and role (server, generator, backend): CPU, memory, threads,
+        context switches
     checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
     failures : a row per trial that failed: block, system, workload, stage, message
     """
@@ -71,16 +84,18 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
             failures.append({**keys, **record["failure"]})
             continue
         results = list(load_results(record))
-        windows = [(raw, result) for raw, result in results if raw["kind"] == "window"]
+        windows = [(raw, result) for raw, result in results if raw["kind"] in MEASURED_KINDS]
         found = trial_checks(record, windows)
         void = bool(_void_for(found))
         checks += [{**keys, **check.as_dict()} for check in found]
         for number, (raw, result) in enumerate(results):
             trials.append({**keys, "window": number, "void": void, **_trial_row(record, raw, result)})
-            if not void:
+            if not void and raw["kind"] == WINDOW:
                 usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
         if not void:
-            bins.append(_bins(keys, histograms.merge(result.service_time for _, result in windows)))
+            bins.append(
+                _bins(keys, histograms.merge(result.service_time for raw, result in windows if not raw.get("turns")))
+            )
     return Tables(
         _with_speed(pd.DataFrame(trials, columns=None if trials else [*_KEYS, "window", *_NEEDED])),
         pd.concat(bins, ignore_index=True)
@@ -106,14 +121,18 @@ def load_results(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], LoadR
 
 
 def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Each window of a record, without its warm-up, as :func:`runners.analyse.comparisons.launch_throughputs` wants it.
+    """Return each window of a record that gives throughput, as :func:`runners.analyse.comparisons.launch_throughputs` wants it.
 
     ``void_for`` has the names of the checks that make its trial void: none where it counts.
     """
-    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
+    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] in MEASURED_KINDS]
     keys = {name: record[name] for name in ("block", "system", "workload")}
     keys["void_for"] = _void_for(trial_checks(record, windows))
-    return [{**keys, "kind": raw["kind"], "throughput_rps": result.throughput_rps} for raw, result in windows]
+    return [
+        {**keys, "kind": raw["kind"], "throughput_rps": result.throughput_rps}
+        for raw, result in windows
+        if raw["kind"] == WINDOW
+    ]
 
 
 def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
@@ -122,14 +141,14 @@ def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
 
 
 def _with_speed(trials: pd.DataFrame) -> pd.DataFrame:
-    return trials.assign(speed_ratio=speed_ratio(trials[trials["kind"] == "window"]))
+    return trials.assign(speed_ratio=speed_ratio(trials[trials["kind"] == WINDOW]))
 
 
 def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) -> dict[str, Any]:
     errors = result.errors
     return {
         "kind": raw["kind"],
-        "warmup": raw["kind"] != "window",
+        "warmup": raw["kind"] in WARM_UP_KINDS,
         "started_at": raw["started_at"],
         "operations_count": np.nan if record["operations"] is None else record["operations"],
         "body_bytes": record["body_bytes"],
@@ -142,7 +161,7 @@ def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) 
             (sample["connections_count"] for sample in raw["samples"] if "connections_count" in sample), default=np.nan
         ),
         "throughput_rps": result.throughput_rps,
-        "little_ratio": _little_ratio(raw, result),
+        "little_ratio": np.nan if raw["load"].get("rate_rps") else little_ratio(result),
         **seen_by_probes(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
@@ -177,14 +196,6 @@ def _corrected(result: LoadResult) -> dict[str, float]:
         histograms.maximum(values, counts),
     ]
     return {name: value * 1e-6 for name, value in zip(CORRECTED, known, strict=True)}
-
-
-def _little_ratio(raw: dict[str, Any], result: LoadResult) -> float:
-    """Return throughput × mean service time / connections (Little's law); NaN for an open loop."""
-    if raw["load"].get("rate_rps") or not result.service_time.total_count:
-        return np.nan
-    mean_s = histograms.mean(result.service_time.values_us, result.service_time.counts) * 1e-6
-    return result.throughput_rps * mean_s / result.connections_count
 
 
 def _own_memory(record: dict[str, Any]) -> dict[str, float]:

@@ -8,6 +8,12 @@ from runners.machine.topology import parse_cpu_list
 
 ROLES = ("server", "generator", "backend")
 
+# The idle task's own work (interrupts, wake-ups, entering and leaving idle) took up to a quarter of the idle time of a CPU that
+# wakes 10,000 times a second, and the kernel counts idle time in steps of 10 ms. Beyond both, a process must be at work that
+# cannot be seen from here: one outside of this container.
+_IDLE_WORK = 0.25
+_UNSEEN_TOLERANCE = 0.05
+
 
 def complete_looks(raw: dict[str, Any]) -> list[dict[str, Any]]:
     """The samples of a window that saw its load generator running: on a busy machine the last may come when it has ended.
@@ -24,13 +30,14 @@ def complete_looks(raw: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: int) -> list[dict[str, Any]]:
-    """A row per role for one window; none for a warm-up, which is not sampled.
+    """A row per role for one window; none for a warm-up, which has no samples.
 
-    Fractions are of the time between the first and the last sample, over the role's CPUs; of a window in turns, ``used_fraction``
-    and rates are of the time in which it ran, and what was stolen or used by others is of all the time that the windows together
-    took. ``cpu_s`` of the server is over the whole window and precise; its split in user and system time has the kernel's tick of
-    10 ms. What wrkbook itself used to look and to probe is not in ``other_fraction``, nor is what another role, or a window in
-    turns with this one, used of the same CPUs. ``used_fraction`` is the role's own part of ``busy_fraction``.
+    Fractions are of the time between the first and the last sample, over the role's CPUs; of a window in time slices,
+    ``used_fraction`` and rates are of the time in which it ran, and what was stolen or used by others is of all the time that the
+    windows together took. ``used_fraction`` is the role's own part of ``busy_fraction``. ``other_fraction`` is what other processes
+    used, see :func:`_other_fraction`. ``unattributed_fraction`` is the time that was neither idle, nor stolen, nor a measured
+    process's: not that of wrkbook itself, another role, or a window in time slices with this one. ``cpu_s`` of the server is over
+    the whole window and precise; its split in user and system time has the kernel's tick of 10 ms.
     """
     samples = complete_looks(raw)
     if len(samples) < 2:
@@ -52,16 +59,17 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
         ticks = end["user_s"] - start["user_s"], end["system_s"] - start["system_s"]
         # What is not its own is spread over all the time, and in turns its own is not: it is busy as far as both together say.
         companions_s = _companions_s(first, last, cpus)
-        other = max(0.0, busy - steal - (own_s + ours_s + companions_s) / (elapsed_s * len(cpus)))
+        unattributed = max(0.0, busy - steal - (own_s + ours_s + companions_s) / (elapsed_s * len(cpus)))
         used = own_s / (ran_s * len(cpus))
         row = {
             "role": role,
-            "busy_fraction": min(1.0, used + other + steal + ours_s / (elapsed_s * len(cpus)))
+            "busy_fraction": min(1.0, used + unattributed + steal + ours_s / (elapsed_s * len(cpus)))
             if "companions" in last
             else busy,
             "used_fraction": used,
             "steal_fraction": steal,
-            "other_fraction": other,
+            "other_fraction": _other_fraction(unattributed, 1 - busy, _seen_fraction(first, last, cpus)),
+            "unattributed_fraction": unattributed,
             "cpu_s": raw["server_cpu_s"] if role == "server" else own_s,
             "user_fraction": ticks[0] / sum(ticks) if sum(ticks) else float("nan"),
             "rss_peak_bytes": max(sample[role]["rss_peak_bytes"] for sample in samples),
@@ -79,6 +87,29 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
         row["cpu_per_request_sampled_s"] = own_s / (ran_s * rate_rps) if requests_count else float("nan")
         rows.append(row)
     return rows
+
+
+def _other_fraction(unattributed: float, idle: float, seen: float) -> float:
+    """Estimate the share of the CPUs' time that other processes used.
+
+    Parameters
+    ----------
+    unattributed : share that was neither idle nor stolen nor a measured process's; other processes cannot have used more
+    idle : share that was idle
+    seen : share that visible processes used, which may have used it on other CPUs; NaN when they were not recorded
+    """
+    if seen != seen:
+        return unattributed
+    unseen = unattributed - _IDLE_WORK * idle - _UNSEEN_TOLERANCE
+    return max(0.0, min(unattributed, seen), unseen)
+
+
+def _seen_fraction(first: dict[str, Any], last: dict[str, Any], cpus: tuple[int, ...]) -> float:
+    """Return the share of the CPUs' time that visible processes used, see :mod:`runners.measure.other_processes`."""
+    if "others" not in last:
+        return float("nan")
+    seen_s = sum(last["others"][cpu] - first["others"][cpu] for cpu in map(str, cpus))
+    return float(seen_s / ((last["at_s"] - first["at_s"]) * len(cpus)))
 
 
 def _companions_s(first: dict[str, Any], last: dict[str, Any], cpus: tuple[int, ...]) -> float:

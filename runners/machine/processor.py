@@ -192,5 +192,5 @@ def speed(shares: dict[int, float], least: float = 0.9) -> Finding:
         "speed of the CPUs",
         "advice",
         f"{detail}: something that no counter shows slows it, such as a neighbour on the same core or a changing clock",
-        "try again at a quieter time; a run adjusts for a part of it, and needs more blocks: --budget 30",
+        "try again at a quieter time, or measure more blocks: --budget 30",
     )

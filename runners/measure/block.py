@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from runners.contract.bodies import Style
 from runners.errors import WrkbookError
 from runners.measure.design import Cell, Design, side_by_side
 from runners.measure.load_source import LoadSource
-from runners.measure.trial import Trial, begin
+from runners.measure.trial import Trial, begin, sliced
 from runners.measure.turns import windows_in_turns
 from runners.parameters import Profile
 from runners.records import System
@@ -34,6 +34,7 @@ from runners.systems.sockets import free_ports
 class BlockSettings:
     """What is the same for all blocks of a run; the servers in `nonconforming` are not measured.
 
+    `idle_other` is the share of each CPU's time that other processes used before the run (see :mod:`runners.measure.idle_survey`).
     `artifacts` holds the backends too; `generator`, `connections` and `threads` are those of cells whose load says nothing else.
     """
 
@@ -47,6 +48,7 @@ class BlockSettings:
     seed: int
     nonconforming: frozenset[str] = frozenset()
     generator: str = "wrk"
+    idle_other: Mapping[str, float] = field(default_factory=dict)
 
     def cpus(self, server: str) -> list[int]:
         """The CPUs on which `server` runs: a backend that is asked directly stays on the backends'."""
@@ -110,17 +112,21 @@ def _together(
     for visit in range(settings.profile.windows_count):
         first = visit == 0
         order = [trials[cell] for cell in settings.design.order(settings.seed, number, visit) if cell in trials]
-        in_turns = [trial.cell for trial in order if trial.takes_turns(settings)]
+        in_turns = [trial.cell for trial in order if sliced(settings, trial.cell)]
         for place, group in enumerate(side_by_side(in_turns), 1):
             waiting = [trials[cell] for cell in group]
             for trial in waiting:
-                step(f"{len(group)} systems in turns, {trial.cell.workload.label}")
+                step(f"{len(group)} systems in time slices, {trial.cell.workload.label}")
                 trial.warm_up(settings, first=first, priming_s=_priming_s(settings, trial, primed))
             _in_turns(settings, waiting, number, f"{visit + 1}.{place}")
         for trial in order:
-            if not trial.takes_turns(settings):
+            if not sliced(settings, trial.cell):
                 step(f"{trial.cell.system.name}, {trial.cell.workload.label}")
                 trial.visit(settings, first=first, priming_s=_priming_s(settings, trial, primed))
+    for cell in settings.design.order(settings.seed, number, settings.profile.windows_count):
+        if cell in trials and sliced(settings, cell):
+            step(f"{cell.system.name}, {cell.workload.label}, for percentiles")
+            trials[cell].visit_for_percentiles(settings)
     for trial in trials.values():
         trial.verify("verified_after")
 

@@ -22,6 +22,7 @@ from runners.ledger import Run
 from runners.measure.block import BlockSettings, measure_block
 from runners.measure.design import Cell, Design
 from runners.measure.opening import expected_opening_s, window_seconds
+from runners.measure.trial import can_be_suspended, sliced
 from runners.parameters import Profile
 from runners.records import Interval, System
 from runners.systems.ports import client_ports
@@ -133,15 +134,15 @@ def measure(
     progress = Progress(settings, parse)
     done = _blocks_there(run, progress)
     least = max(profile.min_blocks, blocks_to_stop(settings.design))
-    visits = len(settings.design.cells) * profile.windows_count
+    visits = windows_in_block(settings, settings.design.cells)
     started, deadline = time.monotonic(), time.monotonic() + profile.budget_minutes * 60
     with tqdm(
         total=visits * profile.max_blocks, file=sys.stderr, mininterval=0.5, ncols=100, bar_format="{desc} {postfix}"
     ) as bar:
 
         def measure_next(number: int, excluded: Collection[System | Cell], status: str) -> None:
-            left_out = sum(bool({cell, cell.system} & set(excluded)) for cell in settings.design.cells)
-            window, windows = itertools.count(1), visits - left_out * profile.windows_count
+            cells = [cell for cell in settings.design.cells if not {cell, cell.system} & set(excluded)]
+            window, windows = itertools.count(1), windows_in_block(settings, cells)
 
             def step(what: str) -> None:
                 bar.set_description_str(f"{status} · window {next(window)} of {windows}", refresh=False)
@@ -205,18 +206,29 @@ def blocks_to_stop(design: Design) -> int:
 
 
 def block_seconds(design: Design, profile: Profile, connections: int) -> float:
-    """How long a block takes, as far as its windows say; `connections` are those of cells whose load says nothing else."""
+    """Estimate how long a block takes from its windows; `connections` are those of cells whose load says nothing else.
+
+    Cells in time slices have one window more, in one piece. Here all count as such that a backend does not keep from it.
+    """
     launches = len(design.cells) if design.fresh else len(design.systems)
     launch_s = _LAUNCH_S if design.fresh else 0.0
     ports_count = client_ports().count
     counts = [cell.workload.shape.connections or connections for cell in design.cells]
-    windows_s = [
-        window_seconds(profile.window_s, count) + expected_opening_s(count, ports_count) + _WINDOW_OVERHEAD_S
-        for count in counts
+    slices = profile.turn_s > 0 and not design.fresh
+    numbers = [
+        profile.windows_count + (slices and can_be_suspended(cell.workload, count))
+        for cell, count in zip(design.cells, counts, strict=True)
     ]
-    return launches * profile.priming_s + sum(
-        launch_s + profile.warmup_s + profile.windows_count * window_s for window_s in windows_s
-    )
+    windows_s = [
+        number * (window_seconds(profile.window_s, count) + expected_opening_s(count, ports_count) + _WINDOW_OVERHEAD_S)
+        for number, count in zip(numbers, counts, strict=True)
+    ]
+    return launches * profile.priming_s + sum(launch_s + profile.warmup_s + cell_s for cell_s in windows_s)
+
+
+def windows_in_block(settings: BlockSettings, cells: Collection[Cell]) -> int:
+    """Count the windows of `cells` in one block, those for percentiles included, warm-ups not."""
+    return len(cells) * settings.profile.windows_count + sum(sliced(settings, cell) for cell in cells)
 
 
 def _status(block: int, least: int, most: int, reached: float, wanted: float, block_s: float, deadline: float) -> str:

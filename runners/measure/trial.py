@@ -15,7 +15,7 @@ from runners.measure.load_source import Asked
 from runners.measure.opening import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, window_seconds
 from runners.measure.sampling import memory, role_sample
 from runners.measure.window import in_one_piece
-from runners.records import Load, Request
+from runners.records import PERCENTILES_WINDOW, WARM_UP_KINDS, WINDOW, Load, Request, Workload
 from runners.systems.backend import Backend
 from runners.systems.catalogue import Service
 from runners.systems.ports import wait_for_ports
@@ -74,7 +74,14 @@ class Trial:
     def visit(self, settings: BlockSettings, *, first: bool, priming_s: float = 0.0) -> None:
         """Measure one window, the first time a warm-up before it; `priming_s` of full load before that, whatever its rate."""
         self.warm_up(settings, first=first, priming_s=priming_s)
-        self._run(settings, self.load(settings), "window")
+        self._run(settings, self.load(settings), WINDOW)
+
+    def visit_for_percentiles(self, settings: BlockSettings) -> None:
+        """Measure one window in one piece, from which percentiles are taken and throughput is not.
+
+        A time slice begins with cold caches, which adds 1 to 2 ms to its first responses and so to p99.
+        """
+        self._run(settings, self.load(settings), PERCENTILES_WINDOW)
 
     def warm_up(self, settings: BlockSettings, *, first: bool, priming_s: float = 0.0) -> None:
         """What comes before the first window: `priming_s` of full load, whatever its rate, and a warm-up."""
@@ -111,18 +118,6 @@ class Trial:
         assert self.process is not None
         return Asked(self.process, self.request, self.record["generator"], self.folder, self.backend)
 
-    def takes_turns(self, settings: BlockSettings) -> bool:
-        """Whether its windows are measured in turns with those of other cells: then nothing of its work goes on while it is stopped."""
-        load, generator = self.load(settings), settings.source.generators[self.record["generator"]]
-        return (
-            settings.profile.turn_s > 0
-            and generator.clock is not None
-            and self.backend is None
-            and self.cell.workload.delay_ms is None
-            and load.rate_rps is None
-            and load.connections < LEAST_WATCHED
-        )
-
     def add(self, settings: BlockSettings, window: dict[str, Any]) -> None:
         """Add a window to the record, and see whether server and load generator came through it."""
         self.record["windows"].append(window)
@@ -157,12 +152,31 @@ class Trial:
             said = window["stderr"].strip()[-_SAID_CHARACTERS:] or "it printed no error"
             self.fail("generator", f"{generator.name} {ending}: {said}")
             return
-        load, coarse = Load(**window["load"]), window["kind"] != "window"
+        load, coarse = Load(**window["load"]), window["kind"] in WARM_UP_KINDS
         try:
             generator.parse(window["stdout"], load)
             window["stdout"] = generator.condensed(window["stdout"], load, coarse=coarse)
         except GeneratorError as error:
             self.fail("generator", str(error))
+
+
+def sliced(settings: BlockSettings, cell: Cell) -> bool:
+    """Return whether a cell's windows are measured in time slices with those of other cells."""
+    if not settings.profile.turn_s or settings.design.fresh:
+        return False
+    workload = cell.workload
+    service = settings.artifacts[cell.system.server].server.service(workload.name, cell.system.codec)
+    generator = settings.source.generators[workload.shape.generator or settings.generator]
+    return (
+        generator.clock is not None
+        and (service is None or service.backend is None)
+        and can_be_suspended(workload, workload.shape.connections or settings.connections)
+    )
+
+
+def can_be_suspended(workload: Workload, connections: int) -> bool:
+    """Return whether nothing of a workload's own goes on while its server is suspended: no timer and no offered rate."""
+    return workload.delay_ms is None and workload.shape.rate_rps is None and connections < LEAST_WATCHED
 
 
 def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Trial:
@@ -186,6 +200,7 @@ def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Tri
         "path": request.path,
         "body_bytes": len(request.body),
         "answer_tolerance": answer_tolerance(workload.name),
+        "idle_other_fraction": dict(settings.idle_other),
         "work_per_request": backend_work(workload),
         "cpus": cpus,
         "port": None,

@@ -51,7 +51,7 @@ def windows_in_turns(
         players: list[_Player] = []
         for who, load in asked:
             players.append(stack.enter_context(_Player(source, who, load, len(asked))))
-            players[-1].freezer.stop()
+            players[-1].stop()
         while left := [player for player in players if not player.over]:
             for player in order.sample(left, len(left)):
                 player.turn(turn_s, [other for other in players if other is not player])
@@ -82,6 +82,12 @@ class _Player:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    def stop(self) -> None:
+        """Suspend server and load generator, and note the CPU time that they have used so far."""
+        self.freezer.stop()
+        for role in self._roles:
+            role.take_note()
+
     def turn(self, turn_s: float, companions: Sequence[_Player]) -> None:
         """Let it run for a turn, or on to its end if that comes sooner; then look at it, and see whether it is through."""
         duration_s = self._load.duration_s
@@ -92,9 +98,7 @@ class _Player:
             ended = self.window.ends_within(max(_AWAKE_S, left_s))
             self.freezer.interrupt()
         ended = ended or self.window.ends_within(turn_s)
-        self.freezer.stop()
-        for role in self._roles:
-            role.take_note()
+        self.stop()
         ran_s = self.freezer.ran_s
         while not ended and self._looks and ran_s >= self._looks[0] * duration_s:
             used_s = _by_cpu(role for companion in companions for role in companion._roles)
@@ -115,7 +119,9 @@ class _Role:
     """The processes of a server or a load generator, and the CPU time that they have used so far."""
 
     def __init__(self, pids: Sequence[int], cpus: Sequence[int]) -> None:
+        # What a server used before this window, in warm-ups and earlier windows, is no use of the CPUs beside the others.
         self.pids, self.cpus, self.used_s = pids, cpus, 0.0
+        self.take_note()
 
     def take_note(self) -> None:
         """Of what has ended, the last that was seen."""

@@ -22,9 +22,10 @@ import psutil
 from runners.generators import LOAD_FOLDER
 from runners.measure.load_source import Asked, LoadSource
 from runners.measure.opening import LEAST_WATCHED, MOST_OPENING_S, wait_until_open
+from runners.measure.other_processes import OtherProcesses
 from runners.measure.sampling import memory, snapshot, total_cpu_s
 from runners.measure.stopped_clock import StoppedClock
-from runners.records import Load
+from runners.records import MEASURED_KINDS, Load
 from runners.systems.backend import counted, work_done
 from runners.systems.process import descendants
 from runners.systems.sandbox import Sandbox
@@ -46,7 +47,7 @@ _MOST_PRINTED_BYTES = 64 << 20
 def in_one_piece(source: LoadSource, asked: Asked, load: Load, kind: str) -> dict[str, Any]:
     """Measure one window in one piece and return its record, see :meth:`Window.record`."""
     with Window(source, asked, load, kind) as window:
-        for look in LOOKS if kind == "window" else ():
+        for look in LOOKS if kind in MEASURED_KINDS else ():
             if not window.ends_by(window.begun + look * load.duration_s):
                 window.look(look)
         if window.watched or not float(load.duration_s).is_integer():
@@ -62,7 +63,7 @@ class Window:
 
     Parameters
     ----------
-    kind : priming, warmup or window
+    kind : priming, warmup, window or percentiles
     clock : of a load generator that will be stopped now and then; None: it runs in one piece
     waiting_s : how much longer than its load the window takes at most, when it is stopped now and then
 
@@ -92,6 +93,7 @@ class Window:
         self.begun, self._ended, self.hung = math.nan, math.inf, False
         self._stack = ExitStack()
         self._samples: list[dict[str, Any]] = []
+        self._others = OtherProcesses()
 
     def __enter__(self) -> Self:
         server = self._asked.server
@@ -156,6 +158,7 @@ class Window:
         if self._process.poll() is not None:
             return
         sample = snapshot(self._roles(), self._source.probes.pids)
+        sample["others"] = self._others.used_s(sample["cpus"])
         if look == _THOROUGH_LOOK:
             sample["server"] |= memory(self._asked.server.pids)
             sample["connections_count"] = established_count(self._asked.server.port)
@@ -198,11 +201,11 @@ class Window:
         Returns
         -------
         dict
-            ``kind`` (warmup or window), ``started_at``, ``load``, ``command``, ``exit_status``, ``stdout``, ``stderr``,
-            ``elapsed_s``, ``connected_after_s`` (the first connection: some load generators take a while to start),
-            ``server_cpu_s`` (over the whole window), ``samples`` (see :func:`sampling.snapshot`; of a window in turns also
-            ``stood_s``, how long it had been stopped by then, and ``companions``, CPU → seconds that the other windows'
-            processes had used of it),
+            ``kind`` (priming, warmup, window or percentiles), ``started_at``, ``load``, ``command``, ``exit_status``, ``stdout``,
+            ``stderr``, ``elapsed_s``, ``connected_after_s`` (the first connection: some load generators take a while to start),
+            ``server_cpu_s`` (over the whole window), ``samples`` (see :func:`sampling.snapshot`; ``others``, CPU → seconds of
+            :class:`OtherProcesses` since the first sample; of a window in time slices also ``stood_s``, how long it had been
+            suspended by then, and ``companions``, CPU → seconds that the other windows' processes had used of it),
             ``speed`` (see :meth:`SpeedProbes.within`), ``server_listened`` (whether the launched process held the port
             before and after), ``hung``, ``backend_work`` (kind → calls and rows that the backend counted; None without one),
             ``turns`` as given.

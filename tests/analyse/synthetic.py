@@ -3,7 +3,7 @@
 import random
 
 from runners.ledger import Run
-from runners.records import Histogram, Load
+from runners.records import MEASURED_KINDS, Histogram, Load
 from tests.generators import wrk_printer
 
 CONNECTIONS = 80
@@ -54,7 +54,7 @@ def sample(at_s: float, server_busy: float = 1.0, generator_busy: float = 0.6, s
 
 def window(throughput_rps: float, kind: str = "window", **about) -> dict:
     """One window's raw record; `about`: what is odd in it."""
-    looks = (0.1, 0.5, 0.9) if kind == "window" else ()
+    looks = (0.1, 0.5, 0.9) if kind in MEASURED_KINDS else ()
     usage = {name: about[name] for name in ("server_busy", "generator_busy", "steal", "strays") if name in about}
     return {
         "kind": kind,

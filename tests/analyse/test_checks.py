@@ -3,14 +3,14 @@
 import pytest
 
 from runners.analyse.checks import answer_size, bottleneck, trial_checks
-from runners.analyse.tables import load_results
+from runners.analyse.tables import build_tables, load_results
 from runners.analyse.usage import window_usage
-from runners.records import Histogram, LoadErrors, LoadResult
-from tests.analyse.synthetic import trial
+from runners.records import MEASURED_KINDS, Histogram, LoadErrors, LoadResult
+from tests.analyse.synthetic import trial, window
 
 
 def checked(record):
-    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
+    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] in MEASURED_KINDS]
     return {check.name: check for check in trial_checks(record, windows)}
 
 
@@ -209,3 +209,114 @@ def test_a_record_from_before_strain_was_looked_at_is_not_held_against_the_machi
     checks = checked(trial(1, "fast+a", "decode-10", [20_000.0]))
     assert checks["throttling"].ok
     assert checks["memory pressure"].ok
+
+
+def with_cpu_times(record, *, visible, unattributed=0.0):
+    """The record, with shares of CPU 0's and CPU 1's time: what visible other processes used, and what nobody seen used.
+
+    ``/proc/stat`` shows neither as idle.
+    """
+    for raw in record["windows"]:
+        for sample in raw["samples"]:
+            at_s = sample["at_s"]
+            sample["others"] = {cpu: visible.get(cpu, 0.0) * at_s for cpu in sample["cpus"]}
+            for cpu, times in sample["cpus"].items():
+                busy_s = min(times["idle_s"], (visible.get(cpu, 0.0) + unattributed) * at_s)
+                times["idle_s"] -= busy_s
+                times["system_s"] += busy_s
+    return record
+
+
+def other_load_of(visible, unattributed=0.0, idle=None):
+    record = trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0], server_busy=0.7, generator_busy=0.7)
+    record["idle_other_fraction"] = idle or {}
+    return checked(with_cpu_times(record, visible=visible, unattributed=unattributed))["other load"]
+
+
+def test_the_kernel_s_own_work_on_an_idle_machine_is_no_other_load():
+    # As seen on the generator's CPU: 5 % neither idle nor of any process, beside 25 % idle.
+    check = other_load_of({"0": 0.0005, "1": 0.001}, unattributed=0.05)
+    assert check.ok
+    assert "at most 0.1%" in check.detail
+
+
+@pytest.mark.parametrize(("cpu", "share", "void"), [("0", 0.05, False), ("1", 0.05, False), ("0", 0.15, True)])
+def test_a_foreign_process_is_flagged_and_on_the_server_s_cpus_above_a_tenth_the_trial_is_void(cpu, share, void):
+    check = other_load_of({cpu: share}, unattributed=0.03)
+    assert not check.ok
+    assert check.void == void
+    assert f"{share:.1%}" in check.detail
+
+
+def test_what_other_processes_use_on_the_idle_machine_too_is_subtracted():
+    idle = {"0": 0.03, "1": 0.03}
+    assert other_load_of({"0": 0.045, "1": 0.045}, idle=idle).ok
+    assert not other_load_of({"0": 0.06, "1": 0.045}, idle=idle).ok
+    assert not other_load_of({"0": 0.12}, idle=idle).void
+    assert other_load_of({"0": 0.14}, idle=idle).void
+
+
+def test_a_machine_that_was_busy_before_the_run_excuses_no_other_load():
+    check = other_load_of({"0": 0.2, "1": 0.2}, idle={"0": 1.0, "1": 0.7})
+    assert not check.ok
+    assert check.void
+
+
+def test_a_process_that_ran_elsewhere_takes_no_more_than_what_is_left_of_a_cpu():
+    record = trial(1, "fast+a", "decode-10", [20_000.0], server_busy=1.0, generator_busy=0.7)
+    for sample in record["windows"][-1]["samples"]:
+        sample["others"] = {"0": 0.9 * sample["at_s"], "1": 0.0}
+    assert checked(record)["other load"].ok
+
+
+def test_a_process_outside_of_this_container_is_seen_by_what_nobody_here_used():
+    assert not other_load_of({"0": 0.0, "1": 0.0}, unattributed=0.2).ok
+
+
+def with_percentiles(record, throughput_rps=10_000.0):
+    """A record whose windows are in time slices, with one window in one piece."""
+    record = in_turns(record)
+    record["windows"].append(window(throughput_rps, "percentiles"))
+    return record
+
+
+def test_percentiles_never_come_from_time_slices_and_throughput_from_nothing_else():
+    record = with_percentiles(trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0]))
+    tables = build_tables([record])
+    counted = tables.trials[tables.trials["kind"] == "window"]
+    assert counted["throughput_rps"].tolist() == [20_000.0, 20_000.0]
+    assert counted["adjusted_rps"].notna().all()
+    lone = tables.trials[tables.trials["kind"] == "percentiles"]
+    assert lone["adjusted_rps"].isna().all()
+    assert tables.latency["count"].sum() == 10_000
+    # Service times of 20,000 requests/s would be half as long.
+    assert tables.latency["value_us"].min() >= 7_000
+    assert set(tables.usage["window"]) == set(counted["window"])
+
+
+def test_windows_in_one_piece_give_both():
+    tables = build_tables([trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0])])
+    assert tables.latency["count"].sum() == 40_000
+    assert tables.trials["kind"].tolist() == ["warmup", "window", "window"]
+    assert tables.trials["warmup"].tolist() == [True, False, False]
+
+
+def test_a_trial_in_time_slices_alone_has_no_percentiles():
+    record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0]))
+    assert build_tables([record]).latency.empty
+    assert not checked(record)["Little's law"].ok
+
+
+def test_little_s_law_is_a_column_and_is_judged_on_windows_in_one_piece():
+    record = with_percentiles(trial(1, "fast+a", "decode-10", [20_000.0]))
+    assert build_tables([record]).trials["little_ratio"].tolist() == pytest.approx([1.0, 1.0, 1.0], abs=0.001)
+    assert checked(record)["Little's law"].ok
+    assert build_tables([with_rate(record, 20_000.0)]).trials["little_ratio"].isna().all()
+
+
+def test_the_virtual_clock_is_checked_in_time_slices_and_the_rest_in_all_measured_windows():
+    record = with_percentiles(trial(1, "fast+a", "decode-10", [20_000.0]))
+    assert checked(record)["clock"].ok
+    assert "3 looks" not in checked(record)["pinning"].detail
+    record["windows"][-1]["server_listened"] = False
+    assert not checked(record)["answering process"].ok

@@ -10,7 +10,8 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from runners.analyse.tables import build_tables, load_results
+from runners.analyse.tables import build_tables, load_results, measured_windows
+from runners.analyse.usage import window_usage
 from runners.generators.registry import GENERATORS
 from runners.generators.wrk import Wrk
 from runners.machine.pinning import plan_pinning
@@ -19,8 +20,10 @@ from runners.measure import turns
 from runners.measure.block import BlockSettings, measure_block
 from runners.measure.design import design
 from runners.measure.load_source import LoadSource
+from runners.measure.run import windows_in_block
 from runners.measure.speed_probe import SpeedProbes
 from runners.measure.verify import build_all, full_image
+from runners.measure.window import LOOKS
 from runners.parameters import Profile
 from runners.systems.catalogue import Catalogue
 
@@ -76,8 +79,19 @@ def stands_still(process):
     return process.status() == psutil.STATUS_STOPPED
 
 
-def windows(record):
-    return [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
+def windows(record, kind="window"):
+    return [(raw, result) for raw, result in load_results(record) if raw["kind"] == kind]
+
+
+def server_usage(records):
+    """The server's use of the machine in each window in time slices, of void trials too."""
+    return [
+        row
+        for record in records
+        for raw, result in windows(record)
+        for row in window_usage(record, raw, result.requests_count)
+        if row["role"] == "server"
+    ]
 
 
 def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one_in_one_piece(chosen):
@@ -105,8 +119,8 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
     wrong = wrong[~wrong["name"].isin(OF_THE_MACHINE)]
     assert wrong.empty, wrong[["system", "workload", "name", "detail"]].to_string()
     assert (tables.checks["name"] == "clock").sum() == len(records)
-    usage = tables.usage[tables.usage["role"] == "server"]
-    assert (usage["used_fraction"] < 1.1).all()  # of its own turns, not of the time of all
+    for row in server_usage(records):
+        assert row["used_fraction"] < 1.1  # of its own time slices, not of the time of all
     assert of_program("/build/server") == of_program("wrk") == []
 
 
@@ -115,8 +129,11 @@ def test_between_turns_server_and_load_generator_stand_still_and_afterwards_noth
     looked = turns.Window.look
 
     def look(self, *rest):
-        programs = [*of_program("wrk"), *of_program("/build/server")]
-        running.append([process.name() for process in programs if not stands_still(process)])
+        if self._clock is None:
+            running.append(["in one piece"])
+        else:
+            programs = [*of_program("wrk"), *of_program("/build/server")]
+            running.append([process.name() for process in programs if not stands_still(process)])
         looked(self, *rest)
 
     monkeypatch.setattr(turns.Window, "look", look)
@@ -126,8 +143,9 @@ def test_between_turns_server_and_load_generator_stand_still_and_afterwards_noth
         states.append({process.status() for process in of_program("/build/server")})
 
     measure_block(chosen(workloads=["ping"]), 1, set(), step)
-    assert len(running) == 3 * 2 * 3
-    assert set(map(tuple, running)) == {()}
+    sliced, companions = running[: 3 * 2 * 3], 3
+    assert set(map(tuple, sliced)) == {()}
+    assert len(running) == len(sliced) + companions * len(LOOKS)  # the windows in one piece come after them
     assert psutil.STATUS_STOPPED not in set().union(*states)
 
 
@@ -193,3 +211,40 @@ def test_what_goes_on_while_its_server_is_stopped_is_measured_in_one_piece(chose
     records = measure_block(settings, 1, set(), lambda _: None)
     in_turns = {record["workload"]: {raw["turns"] is not None for raw, _ in windows(record)} for record in records}
     assert in_turns == {"ping": {True}, "ping-delay-10ms": {False}}
+
+
+def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_come_from_it_alone(chosen):
+    steps = []
+    settings = chosen()
+    records = json.loads(json.dumps(measure_block(settings, 1, set(), steps.append)))
+    assert len(steps) == windows_in_block(settings, settings.design.cells) == 6 * (SHORT.windows_count + 1)
+    last_slices = max(raw["started_at"] for record in records for raw, _ in windows(record))
+    for record in records:
+        kinds = [raw["kind"] for raw in record["windows"]]
+        assert kinds == ["warmup", "window", "window", "percentiles"]
+        ((raw, result),) = windows(record, "percentiles")
+        assert raw["turns"] is None
+        assert raw["started_at"] > last_slices
+        assert result.duration_s == pytest.approx(SHORT.window_s, abs=0.2)
+        assert len(raw["samples"]) == len(LOOKS)
+    assert {record["windows"][-1]["load"]["duration_s"] for record in records} == {SHORT.window_s}
+    trials = build_tables(records).trials
+    assert set(trials.loc[trials["kind"] == "percentiles", "turns_count"]) == {0}
+    assert not trials.loc[trials["kind"] == "percentiles", "warmup"].any()
+    for record in records:
+        assert len(measured_windows(record)) == SHORT.windows_count
+
+
+def test_cells_in_one_piece_get_no_window_for_percentiles(chosen):
+    records = measure_block(chosen(profile=replace(SHORT, turn_s=0.0), workloads=["ping"]), 1, set(), lambda _: None)
+    assert {raw["kind"] for record in records for raw in record["windows"]} == {"warmup", "window"}
+
+
+def test_what_a_server_used_before_its_window_is_no_use_of_the_cpus_beside_the_others(chosen):
+    records = json.loads(json.dumps(measure_block(chosen(), 1, set(), lambda _: None)))
+    for record in records:
+        for raw, _ in windows(record):
+            first, last = raw["samples"][0], raw["samples"][-1]
+            for cpu, used_s in last["companions"].items():
+                # Tasks that share one CPU cannot use more of it than there is.
+                assert used_s - first["companions"][cpu] <= 1.02 * (last["at_s"] - first["at_s"])
