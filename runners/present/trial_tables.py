@@ -12,14 +12,6 @@ from runners.present.markup import Cell, Fragment, Group, joined, table
 from runners.present.verdicts import Evidence, Findings, tau
 from runners.present.wording import RATIOS, amount, quantity
 
-_VERDICT_HEADS = (
-    ("reproduced", "direction and size"),
-    ("reproduced", "direction only"),
-    ("refuted", ""),
-    ("inconclusive", ""),
-    ("not testable", "here"),
-)
-
 
 def evidence(found: Sequence[Evidence]) -> Fragment:
     """The run that decides about the claims of each experiment: its date, profile and machine."""
@@ -57,15 +49,22 @@ def plan(found: Sequence[Evidence], measuring: Sequence[Fragment]) -> Fragment:
 
 
 def counts(findings: Findings) -> Fragment:
-    """How many claims of each source have which verdict."""
+    """How many statements of each source have which verdict, and how many claims are not counted."""
     claims = findings.claims
-    heads = [("source", ""), *_VERDICT_HEADS, ("all", "")]
+    heads = [
+        ("source", ""),
+        *((verdict, "") for verdict in VERDICTS),
+        ("all", "statements"),
+        ("restatements", "not counted"),
+    ]
+    heads += [("absolutes", "not counted")]
     lines = []
     for source in [*ordered(claims["source"]), ""]:
         rows = claims[claims["source"] == source] if source else claims
         numbers = [int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS]
+        numbers += [int((rows["standing"] == standing).sum()) for standing in ("statement", "restatement", "absolute")]
         name = Cell(source, findings.titles.get(source, "")) if source else Cell("all sources")
-        lines.append([name, *(Cell(str(number) if number else "–") for number in numbers), Cell(str(len(rows)))])
+        lines.append([name, *(Cell(str(number) if number else "–") for number in numbers)])
     return table("Verdicts by source", heads, [Group("", lines)])
 
 
@@ -86,7 +85,7 @@ def faults(findings: Findings) -> Fragment:
         ("fault", ""),
         ("what it is", ""),
         ("effect", "throughput, with ÷ without it"),
-        ("so it is", "beyond the noise"),
+        ("so it is", "exploratory"),
     ]
     heads += [("how it was seen", "")]
     groups = [
@@ -114,7 +113,7 @@ def faults(findings: Findings) -> Fragment:
 
 
 def _fault(row: Mapping[str, Any]) -> list[Cell]:
-    kinds = {"faster": "half", "slower": "half", "inconclusive": "warn"}
+    kinds = {"faster": "half", "slower": "half", "undecided": "warn"}
     measured = not math.isnan(row["ratio"])
     how = f"{row['having']} ÷ {row['without']}" if row["having"] else "not measured"
     return [
