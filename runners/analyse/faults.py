@@ -45,7 +45,10 @@ class FaultyCell(BaseModel):
 
 
 class Fault(BaseModel):
-    """One fault; `having` and `without` are the cells that show it, `unmeasured` says why there are none."""
+    """One fault; `having` and `without` are the cells that show it, `unmeasured` says why there are none.
+
+    `experiments` are those whose claims an unmeasured fault touches.
+    """
 
     model_config = _STRICT
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
@@ -55,6 +58,7 @@ class Fault(BaseModel):
     having: FaultyCell | None = Field(default=None, alias="with")
     without: FaultyCell | None = None
     unmeasured: str = ""
+    experiments: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _is_shown_or_says_why_not(self) -> Fault:
@@ -138,22 +142,21 @@ def _effect(fault: Fault, run: Results) -> dict[str, object]:
 
 
 def touching(faults: Iterable[Fault], claim: Claim) -> list[Fault]:
-    """Return the measured faults of a claim's source that touch its cells.
+    """Return the faults of a claim's source that touch its cells.
 
     A fault of a handler touches its system at any batch size; one of the load touches every system at that load.
     """
-    found = []
-    for fault in faults:
-        if fault.source != claim.source or fault.having is None or fault.without is None:
-            continue
-        without = fault.without
-        if fault.having.system == without.system:
-            touched = without.name.workload in claim.workloads
-        else:
-            sizes = {Workload(without.workload, operations=size).label for size in _BATCH_SIZES}
-            touched = any(cell.system == without.system and cell.workload in sizes for cell in claim.cells)
-        found += [fault] if touched else []
-    return found
+    return [fault for fault in faults if fault.source == claim.source and _touches(fault, claim)]
+
+
+def _touches(fault: Fault, claim: Claim) -> bool:
+    if fault.having is None or fault.without is None:
+        return claim.experiment in fault.experiments
+    without = fault.without
+    if fault.having.system == without.system:
+        return without.name.workload in claim.workloads
+    sizes = {Workload(without.workload, operations=size).label for size in _BATCH_SIZES}
+    return any(cell.system == without.system and cell.workload in sizes for cell in claim.cells)
 
 
 def explained(claims: Iterable[Claim], figures: pd.DataFrame, faults: Sequence[Fault], run: Results) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Published against measured, as pictures: ratios with their verdicts, and what the faults of the set-ups change."""
+"""Published against measured, as pictures: ratios with their verdicts, and what the flaws of the set-ups change."""
 
 from __future__ import annotations
 
@@ -115,16 +115,16 @@ def _description(rows: pd.DataFrame) -> str:
 
 @themed
 def fault_effects(findings: Findings) -> Chart:
-    """The throughput with each fault relative to that without it: a forest plot on a log axis."""
+    """The throughput with each flaw relative to that without it: a forest plot on a log axis."""
     rows = findings.effects[findings.effects["ratio"].notna()]
     told = [f"{row.title} {amount(row.ratio, RATIOS)} ({row.verdict})" for row in rows.itertuples()]
     chart, axes = panels(
         [""],
         [len(rows)],
-        title="What the faults of the published set-ups change",
+        title="What the flaws of the published set-ups change",
         caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. Shaded: noise. Hollow: undecided.",
         row_in=0.42,
-        description=f"Forest plot of the throughput with a fault over that without it: {'; '.join(told) or 'nothing was measured'}.",
+        description=f"Forest plot of the throughput with a flaw over that without it: {'; '.join(told) or 'nothing was measured'}.",
     )
     floors = findings.run.noise_floor_ratio
     _forest(axes[0], rows.to_dict("records"), max([1.02, *floors.values()]))
@@ -149,5 +149,5 @@ def _forest(ax: Axes, rows: list[Mapping[str, float | str]], band: float) -> Non
     ax.set_xticks(log_ticks(low / room, high * room))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.minorticks_off()
-    ax.set_xlabel("throughput with the fault ÷ without it")
+    ax.set_xlabel("throughput with the flaw ÷ without it")
     name_rows(ax, [str(row["title"]) for row in rows])

@@ -1,4 +1,4 @@
-"""Published claims on trial, in tables: which runs decide, verdicts by source, rank agreement, and the faults of the set-ups."""
+"""Published claims on trial, in tables: which runs decide, verdicts by source, rank agreement, and the flaws of the set-ups."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def agreement(findings: Findings) -> Fragment:
 
 
 def faults(findings: Findings) -> Fragment:
-    """Every known fault of the published set-ups with what it changes, and the published ratios with and without them."""
+    """Every known flaw of the published set-ups with what it changes, and the published ratios with and without them."""
     heads = [
-        ("fault", ""),
+        ("flaw", ""),
         ("what it is", ""),
         ("effect", "throughput, with ÷ without it"),
         ("so it is", "exploratory"),
@@ -92,7 +92,7 @@ def faults(findings: Findings) -> Fragment:
         Group(str(source), [_fault(row) for row in rows.to_dict("records")])
         for source, rows in findings.effects.groupby("source", sort=False)
     ]
-    first = table("Known faults of the published set-ups", heads, groups)
+    first = table("Known flaws of the published set-ups", heads, groups)
     if findings.explained.empty:
         return first
     heads = [
@@ -101,14 +101,14 @@ def faults(findings: Findings) -> Fragment:
         ("published", "another machine"),
         ("equal work", "here, 95 % interval"),
     ]
-    heads += [("with the faults", "here, 95 % interval")]
+    heads += [("with the flaws", "here, 95 % interval")]
     lines = [
         [Cell(f"{row['first']} ÷ {row['second']}"), Cell(row["workload"], kind="name"), Cell(amount(row["published"], RATIOS)),
          ratio_cell(row, "equal"), ratio_cell(row, "faulty")]
         for row in findings.explained.to_dict("records")
     ]  # fmt: skip
     return joined(
-        first, table("Published ratios, on equal work and with the published faults", heads, [Group("", lines)])
+        first, table("Published ratios, on equal work and with the published flaws", heads, [Group("", lines)])
     )
 
 

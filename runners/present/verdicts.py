@@ -1,4 +1,4 @@
-"""Published claims on trial, in sentences: how many statements are reproduced, which are not, what the faults of the set-ups change."""
+"""Published claims on trial, in sentences: how many statements are reproduced, which are not, what the flaws of the set-ups change."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def abstract(findings: Findings) -> Narrative:
 
 
 def conclusions(findings: Findings) -> Narrative:
-    """All conclusions: each source, what is not reproduced, ranks, faults, and how sure it is."""
+    """All conclusions: each source, what is not reproduced, ranks, flaws, and how sure it is."""
     sources = [
         f"{source}: {_counted(rows, 'statements')}"
         for source, rows in statements(findings).groupby("source", sort=False)
@@ -156,7 +156,7 @@ def _effects(findings: Findings) -> str:
         f"{row['title']}: {quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}, {row['verdict']}"
         for row in rows
     ]
-    return f"What the faults of the published set-ups change in the throughput: {'; '.join(parts)}." if parts else ""
+    return f"What the flaws of the published set-ups change in the throughput: {'; '.join(parts)}." if parts else ""
 
 
 def _explained(findings: Findings) -> str:
@@ -165,7 +165,7 @@ def _explained(findings: Findings) -> str:
         nearer = abs(math.log(row["faulty"] / row["published"])) < abs(math.log(row["equal"] / row["published"]))
         equal, faulty, published = (amount(row[name], RATIOS) for name in ("equal", "faulty", "published"))
         parts.append(
-            f"{row['first']} has {equal} the throughput of {row['second']} on equal work and {faulty} with the faults, "
+            f"{row['first']} has {equal} the throughput of {row['second']} on equal work and {faulty} with the flaws, "
             f"{'nearer to' if nearer else 'no nearer to'} the published {published}"
         )
     return f"Side by side: {'; '.join(parts)}." if parts else ""
@@ -201,7 +201,7 @@ def _machines(findings: Findings) -> str:
 
 def _measured(findings: Findings) -> list[str]:
     if not findings.run.blocks_count:
-        return ["What the faults change was not measured in this run."]
+        return ["What the flaws change was not measured in this run."]
     return [
         *sentences.failures(findings.run),
         sentences.noise(findings.run),

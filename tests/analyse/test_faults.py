@@ -5,7 +5,7 @@ import math
 import pytest
 
 from runners.analyse.claims import load_claims
-from runners.analyse.faults import effects, explained, load_faults, touching
+from runners.analyse.faults import Fault, effects, explained, load_faults, touching
 from runners.analyse.published import figures, sources
 from runners.analyse.results import analyse
 from runners.errors import WrkbookError
@@ -124,6 +124,14 @@ def test_two_cells_that_share_no_sound_block_give_no_ratio(tmp_path):
 def test_a_claim_is_touched_by_the_faults_of_its_handlers_and_of_its_load(claim, expected):
     asked = next(each for each in load_claims() if each.id == claim)
     assert {fault.id for fault in touching(FAULTS, asked)} == expected
+
+
+def test_a_fault_that_nothing_here_measures_touches_the_experiments_that_it_names():
+    about = {"id": "x", "source": "webserver-benchmarks", "title": "t", "what": "w", "unmeasured": "u"}
+    asked = {each.id: each for each in load_claims()}
+    known = [Fault(**about, experiments=("01-ping",)), Fault(**about)]
+    assert touching(known, asked["ping-gin-over-drogon"]) == known[:1]
+    assert not touching(known, asked["decode-1-drogon-simdjson-over-glaze"])
 
 
 def test_a_run_without_trials_gives_no_effect(tmp_path):
