@@ -15,10 +15,11 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.claims import load_claims
+from runners.analyse.circumstances import circumstances
+from runners.analyse.claims import Claim, load_claims
 from runners.analyse.faults import effects, explained, load_faults
-from runners.analyse.judgements import judge_all, rank_agreement
-from runners.analyse.published import figures, sources
+from runners.analyse.published import Source, figures, sources
+from runners.analyse.register import judge_all, rank_agreement
 from runners.analyse.results import Results, analyse
 from runners.evidence import Evidence, gather, recorded
 from runners.execute import WITHOUT_MEASURING
@@ -36,8 +37,9 @@ class Findings:
 
     Attributes
     ----------
-    claims : see :func:`runners.analyse.judgements.judge_all`, with the run_id and profile of the run that decided
-    agreement : see :func:`runners.analyse.judgements.rank_agreement`
+    claims : see :func:`runners.analyse.register.judge_all`, with run_id and profile of the run that decides, and
+        :func:`runners.analyse.circumstances.circumstances`
+    agreement : see :func:`runners.analyse.register.rank_agreement`
     effects, explained : see :mod:`runners.analyse.faults`
     evidence : of each experiment
     titles : source → its title
@@ -123,21 +125,26 @@ class OnTrial:
     def findings(self) -> Findings:
         """Judge every claim, and say what each fault changes."""
         run = analyse(self.experiment.run)
-        known = figures()
+        known, theirs = figures(), sources()
         decide = {each.experiment: each.results.for_claims for each in self.evidence if each.results}
-        about = pd.DataFrame(
-            [{"experiment": each.experiment, "run_id": each.run_id, "profile": each.results.profile if each.results else ""}
-             for each in self.evidence]
-        )  # fmt: skip
         return Findings(
-            claims=judge_all(self.claims, known, decide).merge(about, on="experiment", how="left"),
+            claims=judge_all(self.claims, known, decide).join(
+                pd.DataFrame([self._about(claim, theirs[claim.source]) for claim in self.claims])
+            ),
             agreement=rank_agreement(known, decide),
             effects=effects(self.faults, run),
             explained=explained(self.claims, known, self.faults, run),
             evidence=self.evidence,
-            titles={name: source.title for name, source in sources().items()},
+            titles={name: source.title for name, source in theirs.items()},
             run=run,
         )
+
+    def _about(self, claim: Claim, source: Source) -> dict[str, str]:
+        """The run that decides a claim, and what differs from the published one."""
+        evidence = next(each for each in self.evidence if each.experiment == claim.experiment)
+        profile = evidence.results.profile if evidence.results else ""
+        differs = circumstances(claim, source, evidence.results, self.faults)
+        return {"run_id": evidence.run_id, "profile": profile, **differs}
 
     def publish(self, findings: Findings) -> Narrative:
         """Write the processed data with claims, verdicts and effects, and return the conclusions."""

@@ -1,34 +1,37 @@
-"""The ratio of any quantity of any two cells of a run, with its interval, from the cells and comparisons alone."""
+"""The ratio of any quantity of any two cells of a run, with the run's own interval, and its tests against a limit."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pandas as pd
+from scipy import stats
 
-from runners.analyse.claims import CellName
+from runners.analyse.claims import CellName, over
 from runners.analyse.verdicts import LARGEST_EQUIVALENCE, band
 from runners.records import Interval
 
-# What a quantity without an interval is given as one: peaks and build times vary between launches like this.
-UNKNOWN_SPREAD = 0.10
-# Of these a client-bound cell says only how much the generator could ask for.
+# More of these is better. A cell that the generator limited shows only a lower bound of them.
 _MORE_IS_BETTER = {"throughput_rps", "goodput_rps"}
 _WHOLE_SYSTEM = {"build_s"}
-_NOT_OF_THE_LOAD = {"build_s", "rss_peak_bytes", "threads_count", "cpu_per_request_s", "errors_count"}
+# Read from the kernel, whichever generator makes the load.
+_OF_THE_SERVER = {"build_s", "rss_peak_bytes", "threads_count", "cpu_per_request_s"}
+# Sums over all windows of a run: there is nothing to estimate.
+_COUNTS = {"errors_count", "threads_count"}
+_LIMITED = {"generator", "both"}
 
 
 class Measured(Protocol):
-    """What is asked of a run: :class:`runners.analyse.results.Results` has it."""
+    """The part of a run that claims are judged by; :class:`runners.analyse.results.Results` has it."""
 
     @property
     def cells(self) -> pd.DataFrame: ...  # noqa: D102
     @property
-    def comparisons(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def noise_floor_ratio(self) -> dict[str, float]: ...  # noqa: D102
+    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
+    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Mapping[str, Any]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -37,79 +40,106 @@ class CellRatio:
 
     Attributes
     ----------
-    interval : low and high are NaN where one launch was measured
+    interval : low and high are NaN where the run has no interval
     floor : the noise floor of their workloads, 0.013 is 1.3 %; NaN where it is unknown
-    bound : which cells were client-bound in a quantity that depends on the load
+    launches_count : launches behind the interval, those of the cell with fewer
+    bound : which cells the generator limited, for a quantity that depends on the load
     more_is_better : whether the metric is one of which more is better
     """
 
     interval: Interval
     floor: float
+    launches_count: float
     bound: tuple[bool, bool] = (False, False)
     more_is_better: bool = False
 
     @property
     def inverse(self) -> CellRatio:
         """The second cell's amount over the first's."""
-        interval = self.interval
-        inverted = Interval(*(_over(1, end) for end in (interval.value, interval.high, interval.low)))
-        return CellRatio(inverted, self.floor, (self.bound[1], self.bound[0]), self.more_is_better)
+        inverted = Interval(*(over(1, end) for end in (self.interval.value, self.interval.high, self.interval.low)))
+        return CellRatio(inverted, self.floor, self.launches_count, self.bound[::-1], self.more_is_better)
 
     @property
     def edge(self) -> float:
-        """Beyond this ratio the two differ: 1 and the noise band."""
+        """The end of the noise band: above it the first cell has more."""
         return 1 + band(self.floor)
 
     @property
     def near(self) -> float:
-        """Up to this ratio the two are equal: the band, but at most 5 % (see :mod:`runners.analyse.verdicts`)."""
+        """The largest ratio of equals: the end of the band, but at most 5 % (see :mod:`runners.analyse.verdicts`)."""
         return min(self.edge, 1 + LARGEST_EQUIVALENCE)
 
     @property
-    def is_lower_bound(self) -> bool:
-        """Whether only the better cell was client-bound: the true distance is at least the measured one."""
+    def is_decidable(self) -> bool:
+        """Whether no cell was limited by the generator, or only the better one: then the true distance is larger still."""
         first_is_better = (self.interval.value > 1) == self.more_is_better
-        return self.bound == (first_is_better, not first_is_better)
+        return not any(self.bound) or self.bound == (first_is_better, not first_is_better)
+
+    def p_above(self, limit: float) -> float:
+        """One-sided p-value of "the ratio is at most `limit`": below 0.025 exactly where the interval lies above it.
+
+        The inverse of the t interval of a logarithm, from the arm that points to the limit; 1 without an interval.
+        """
+        value, low, high = self.interval.value, self.interval.low, self.interval.high
+        if math.isnan(low) or math.isnan(high):
+            return 1.0
+        arm = _arm(value, low) if value > limit else _arm(value, high)
+        if not arm:
+            return 0.0 if value > limit else 1.0
+        freedom = self.launches_count - 1
+        return float(stats.t.sf(math.log(value / limit) / arm * stats.t.ppf(0.975, freedom), freedom))
+
+    def p_below(self, limit: float) -> float:
+        """One-sided p-value of "the ratio is at least `limit`"."""
+        return self.inverse.p_above(1 / limit)
 
 
-def missing(measured: Measured, metric: str, cell: CellName) -> str:
-    """Why a run has no such amount; empty where it has one."""
-    row = _row(measured.cells, metric, cell)
+def missing(run: Measured, metric: str, cell: CellName, generator: str) -> str:
+    """Return why a run has no such amount as `generator` would print it; empty where it has one."""
+    row = _row(run.cells, metric, cell)
     if row is None:
         return f"{cell} was not measured"
     if row["status"] != "ok":
         return f"{cell} {row['status']}"
+    used = row.get("generator", generator)
+    if metric not in _OF_THE_SERVER and used != generator:
+        return f"{cell} was measured with {used}, and published with {generator}"
     return "" if metric in row and pd.notna(row[metric]) else f"{cell} has no {metric}"
 
 
-def amount(measured: Measured, metric: str, cell: CellName) -> Interval:
-    """The amount of a metric in a cell, with ±10 % where the run gives no interval."""
-    row = _row(measured.cells, metric, cell)
+def amount(run: Measured, metric: str, cell: CellName) -> Interval:
+    """Return the amount of a metric in a cell; low and high are NaN where the run gives no interval."""
+    row = _row(run.cells, metric, cell)
     assert row is not None
     value = float(row[metric])
+    if metric in _COUNTS:
+        return Interval(value, value, value)
     stem, _, unit = metric.rpartition("_")
-    low, high = f"{stem}_low_{unit}", f"{stem}_high_{unit}"
-    if low in row and high in row:
-        return Interval(value, float(row[low]), float(row[high]))
-    return Interval(value, value / (1 + UNKNOWN_SPREAD), value * (1 + UNKNOWN_SPREAD))
+    return Interval(value, *(float(row.get(f"{stem}_{end}_{unit}", math.nan)) for end in ("low", "high")))
 
 
-def cell_ratio(measured: Measured, metric: str, first: CellName, second: CellName) -> CellRatio:
-    """The ratio of two cells that have the metric.
+def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) -> CellRatio:
+    """Return the ratio of two cells that have the metric.
 
-    Throughputs of one workload are compared in pairs by the run itself. For all else the interval is made from those
-    of the two amounts, as logarithms (the method of variance estimates recovery: Zou & Donner, Statistics in Medicine
-    27, 2008): wider than a paired one, as what a block did to both does not cancel.
+    Throughputs are paired within the run's blocks. For all else the interval is made from those of the two amounts, as logarithms (the
+    method of variance estimates recovery: Zou & Donner, Statistics in Medicine 27, 2008). It is wider than a paired one, as what a
+    block did to both does not cancel.
     """
-    floors = [measured.noise_floor_ratio.get(cell.workload, math.nan) - 1 for cell in (first, second)]
-    known = [floor for floor in floors if math.isfinite(floor)]
-    rows = [_row(measured.cells, metric, cell) for cell in (first, second)]
-    bound = [row is not None and row.get("bottleneck") == "client" for row in rows]
-    load_free = metric in _NOT_OF_THE_LOAD
+    floors = [run.noise_floor_ratio.get(cell.workload, math.nan) - 1 for cell in (first, second)]
+    rows = [row for cell in (first, second) if (row := _row(run.cells, metric, cell)) is not None]
+    if metric == "throughput_rps":
+        found = run.paired(first, second)
+        interval = Interval(*(float(found[name]) for name in ("ratio", "ratio_low", "ratio_high")))
+        launches = float(found["blocks_count"])
+    else:
+        interval = _unpaired(*(amount(run, metric, cell) for cell in (first, second)))
+        launches = min(float(row["trials_count"]) for row in rows)
+    bound = [row.get("bottleneck") in _LIMITED for row in rows]
+    load_free = metric in _OF_THE_SERVER | _COUNTS
     return CellRatio(
-        interval=_paired(measured, metric, first, second)
-        or _unpaired(*(amount(measured, metric, c) for c in (first, second))),
-        floor=max(known) if known else math.nan,
+        interval=interval,
+        floor=max((floor for floor in floors if math.isfinite(floor)), default=math.nan),
+        launches_count=launches,
         bound=(False, False) if load_free else (bound[0], bound[1]),
         more_is_better=metric in _MORE_IS_BETTER,
     )
@@ -124,28 +154,20 @@ def _row(cells: pd.DataFrame, metric: str, cell: CellName) -> pd.Series | None:
     return found.iloc[0] if len(found) else None
 
 
-def _paired(measured: Measured, metric: str, first: CellName, second: CellName) -> Interval | None:
-    if metric != "throughput_rps" or first.workload != second.workload:
-        return None
-    for _, row in measured.comparisons[measured.comparisons["workload"] == first.workload].iterrows():
-        if (row["system_a"], row["system_b"]) == (first.system, second.system):
-            return Interval(float(row["ratio"]), float(row["ratio_low"]), float(row["ratio_high"]))
-        if (row["system_b"], row["system_a"]) == (first.system, second.system):
-            return Interval(1 / float(row["ratio"]), 1 / float(row["ratio_high"]), 1 / float(row["ratio_low"]))
-    return None
-
-
 def _unpaired(first: Interval, second: Interval) -> Interval:
-    ratio = _over(first.value, second.value)
+    ratio = over(first.value, second.value)
     if not (first.value > 0 and second.value > 0):
-        # Counts of what should not happen: none against some is decided, and so is none against none.
+        # Of counts, none against some is decided, and so is none against none.
         return Interval(ratio, ratio, ratio)
-    down = math.hypot(math.log(_over(first.value, first.low)), math.log(second.high / second.value))
-    up = math.hypot(math.log(first.high / first.value), math.log(_over(second.value, second.low)))
+    down = math.hypot(_arm(first.value, first.low), _arm(second.value, second.high))
+    up = math.hypot(_arm(first.value, first.high), _arm(second.value, second.low))
     return Interval(ratio, ratio * math.exp(-down), ratio * math.exp(up))
 
 
-def _over(a: float, b: float) -> float:
-    if b == 0:
-        return 1.0 if a == 0 else math.inf
-    return a / b
+def _arm(value: float, end: float) -> float:
+    """The distance of an interval's end as a logarithm; infinite for an end at 0 or below."""
+    if math.isnan(end):
+        return math.nan
+    if end == value:
+        return 0.0
+    return abs(math.log(end / value)) if 0 < end < math.inf else math.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tomllib
 from collections import Counter
@@ -16,7 +17,7 @@ from runners.errors import WrkbookError, did_you_mean
 from runners.folders import PUBLISHED
 from runners.records import PERCENTILES, percentile_column
 
-Kind = Literal["ratio", "order", "absolute", "word"]
+Kind = Literal["ratio", "order", "least", "most", "absolute", "word"]
 # What a claim may be about: columns of the cells, and what experiments add to them.
 METRICS = (
     "throughput_rps",
@@ -24,7 +25,8 @@ METRICS = (
     *("mean_s", "stddev_s", "max_s", "tm99_s"),
     *("cpu_per_request_s", "rss_peak_bytes", "threads_count", "errors_count", "build_s"),
 )
-_CELLS = {"ratio": (2, 2), "order": (2, math.inf), "absolute": (1, 1), "word": (2, 2)}
+_MANY = (2, math.inf)
+_CELLS = {"ratio": (2, 2), "order": _MANY, "least": _MANY, "most": _MANY, "absolute": (1, 1), "word": (2, 2)}
 
 
 class CellName(NamedTuple):
@@ -44,10 +46,9 @@ class Claim(BaseModel):
     ----------
     id : stable; reports and tests refer to it
     source, place, quote : who says it, where, and in which words (… where words are left out)
-    kind : ``ratio``, ``order``, ``absolute`` or ``word``; see ``claims.toml``
+    kind : see the head of ``claims.toml``
     experiment, metric, systems, workloads : the hypothesis
-    at_least_ratio, at_most_ratio : how many times more a word means
-    within_ratio : how far apart a word lets equals be; excludes the other two
+    within_ratio : the largest ratio that a word for "equal" allows
     untestable : why nothing here can decide it
     note : what a reader should know of it
     """
@@ -62,8 +63,6 @@ class Claim(BaseModel):
     metric: str = ""
     systems: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
-    at_least_ratio: float | None = Field(default=None, gt=1)
-    at_most_ratio: float | None = Field(default=None, gt=1)
     within_ratio: float | None = Field(default=None, gt=1)
     untestable: str = ""
     note: str = ""
@@ -86,13 +85,8 @@ class Claim(BaseModel):
 
     @model_validator(mode="after")
     def _reads_words_alone(self) -> Claim:
-        sizes = (self.at_least_ratio, self.at_most_ratio)
-        if self.kind != "word" and (*sizes, self.within_ratio) != (None, None, None):
-            raise ValueError("at_least_ratio, at_most_ratio and within_ratio are for words")
-        if self.within_ratio is not None and sizes != (None, None):
-            raise ValueError("within_ratio excludes at_least_ratio and at_most_ratio")
-        if None not in sizes and self.at_least_ratio > self.at_most_ratio:  # type: ignore[operator]
-            raise ValueError("at_least_ratio is larger than at_most_ratio")
+        if self.kind != "word" and self.within_ratio is not None:
+            raise ValueError("within_ratio is for words")
         return self
 
     @property
@@ -101,6 +95,15 @@ class Claim(BaseModel):
         count = max(len(self.systems), len(self.workloads))
         systems, workloads = (names * count if len(names) == 1 else names for names in (self.systems, self.workloads))
         return tuple(CellName(*pair) for pair in zip(systems, workloads, strict=True))
+
+    @property
+    def pairs(self) -> tuple[tuple[CellName, CellName], ...]:
+        """The pairs that the claim compares, the cell with less of the metric first; a ratio's pair in its own order."""
+        if self.kind == "least":
+            return tuple((self.cells[0], other) for other in self.cells[1:])
+        if self.kind == "most":
+            return tuple((other, self.cells[0]) for other in self.cells[1:])
+        return tuple(itertools.pairwise(self.cells))
 
 
 class _Register(BaseModel):
@@ -132,7 +135,7 @@ def load_claims(path: Path = PUBLISHED / "claims.toml") -> tuple[Claim, ...]:
 
 
 def published_amounts(claim: Claim, figures: pd.DataFrame) -> tuple[float, ...]:
-    """What the claim's source published of its metric, for each of its cells; NaN where it gives no number."""
+    """Return what the source published of the metric for each cell of a claim; NaN where it gives no number."""
     if claim.metric not in figures:
         return tuple(math.nan for _ in claim.cells)
     rows = figures[figures["source"] == claim.source].set_index(["system", "workload"])[claim.metric]
@@ -140,11 +143,18 @@ def published_amounts(claim: Claim, figures: pd.DataFrame) -> tuple[float, ...]:
 
 
 def published_value(claim: Claim, figures: pd.DataFrame) -> float:
-    """The published ratio or absolute of a claim; of a word, how many times more its second cell has; NaN for orders."""
+    """Return the published ratio or absolute of a claim; for a word, second cell ÷ first; NaN for claims about an order."""
     amounts = published_amounts(claim, figures)
     if claim.kind == "absolute" and amounts:
         return amounts[0]
-    if claim.kind == "order" or len(amounts) != 2:
+    if claim.kind not in ("ratio", "word") or len(amounts) != 2:
         return math.nan
     first, second = amounts if claim.kind == "ratio" else reversed(amounts)
-    return first / second
+    return over(first, second)
+
+
+def over(a: float, b: float) -> float:
+    """Return a ÷ b for amounts of which none is negative: 0 ÷ 0 is 1, anything else ÷ 0 is infinite."""
+    if b == 0:
+        return 1.0 if a == 0 else math.inf
+    return a / b

@@ -14,17 +14,20 @@ from pathlib import Path
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from runners.analyse.cell_ratios import cell_ratio
 from runners.analyse.claims import CellName, Claim, published_value
 from runners.analyse.published import describe
 from runners.analyse.results import Results
-from runners.analyse.verdicts import holm, verdict
+from runners.analyse.verdicts import verdict
 from runners.errors import WrkbookError
 from runners.folders import PUBLISHED
-from runners.records import Interval, Workload
+from runners.records import Workload
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 _PARTS = ("", "_low", "_high")
-_RATIO = ("ratio", "ratio_low", "ratio_high", "p_value")
+_RATIO = ("ratio", "ratio_low", "ratio_high")
+# As published.
+_BATCH_SIZES = (1, 10)
 
 
 class FaultyCell(BaseModel):
@@ -42,7 +45,10 @@ class FaultyCell(BaseModel):
 
 
 class Fault(BaseModel):
-    """One fault; `having` and `without` are the cells that show it, `unmeasured` says why there are none."""
+    """One fault; `having` and `without` are the cells that show it, `unmeasured` says why there are none.
+
+    `experiments` are those whose claims an unmeasured fault touches.
+    """
 
     model_config = _STRICT
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
@@ -52,6 +58,7 @@ class Fault(BaseModel):
     having: FaultyCell | None = Field(default=None, alias="with")
     without: FaultyCell | None = None
     unmeasured: str = ""
+    experiments: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _is_shown_or_says_why_not(self) -> Fault:
@@ -87,49 +94,69 @@ def load_faults(path: Path = PUBLISHED / "faults.toml") -> tuple[Fault, ...]:
 
 
 def effects(faults: Iterable[Fault], run: Results) -> pd.DataFrame:
-    """The throughput with each fault over that without it, paired within the blocks of the run that measured both.
+    """Return the throughput with each fault over that without it, paired within the blocks of the run that measured both.
 
     Returns
     -------
     pandas.DataFrame
-        id, source, title, what, having, without, ratio, ratio_low, ratio_high, p_adjusted (Holm, over the faults), verdict (of the cell
-        with the fault), why (there is no ratio, or it is a bound).
+        id, source, title, what, having, without, ratio, ratio_low, ratio_high, having_bound, without_bound (whether the generator limited
+        that cell), verdict (of the cell with the fault, read off the interval; exploratory, as nothing is corrected for the number
+        of faults), why (there is no ratio, or it is a bound).
     """
-    columns = ["id", "source", "title", "what", "having", "without", *_RATIO, "verdict", "why"]
-    frame = pd.DataFrame([_effect(fault, run) for fault in faults], columns=columns)
-    frame["p_adjusted"] = holm(frame["p_value"].to_numpy(float))
-    frame["verdict"] = [_verdict(row, run) for _, row in frame.iterrows()]
-    return frame.drop(columns="p_value")
+    columns = [
+        "id",
+        "source",
+        "title",
+        "what",
+        "having",
+        "without",
+        *_RATIO,
+        "having_bound",
+        "without_bound",
+        "verdict",
+        "why",
+    ]
+    return pd.DataFrame([_effect(fault, run) for fault in faults], columns=columns)
 
 
 def _effect(fault: Fault, run: Results) -> dict[str, object]:
-    row: dict[str, object] = {"why": fault.unmeasured, **dict.fromkeys(_RATIO, math.nan)}
+    row: dict[str, object] = {"verdict": "not comparable", "why": fault.unmeasured, **dict.fromkeys(_RATIO, math.nan)}
     row |= {name: getattr(fault, name) for name in ("id", "source", "title", "what")}
+    row |= {"having": "", "without": "", "having_bound": False, "without_bound": False}
     if not fault.cells:
-        return row | {"having": "", "without": ""}
+        return row
     having, without = (cell.name for cell in fault.cells)
     row |= {"having": str(having), "without": str(without)}
     if reasons := [f"{cell}: {why}" for cell in (having, without) if (why := _unsound(run, cell))]:
         return row | {"why": "; ".join(reasons)}
-    found = run.paired(having, without)
-    if math.isnan(found["ratio"]):
+    found = cell_ratio(run, "throughput_rps", having, without)
+    if math.isnan(found.interval.value):
         return row | {"why": "no block has sound trials of both"}
-    bound = [str(cell) for cell in (having, without) if _client_bound(run, cell)]
-    return row | found | {"why": f"the load generator was the limit of {' and '.join(bound)}" if bound else ""}
+    limited = [str(cell) for cell, bound in zip((having, without), found.bound, strict=True) if bound]
+    row |= dict(zip(_RATIO, (found.interval.value, found.interval.low, found.interval.high), strict=True))
+    row |= {"having_bound": found.bound[0], "without_bound": found.bound[1]}
+    row |= {
+        "verdict": verdict(found.interval, found.floor, first_limited=found.bound[0], second_limited=found.bound[1])
+    }
+    return row | {"why": f"the load generator was the limit of {' and '.join(limited)}" if limited else ""}
 
 
-def _verdict(row: pd.Series, run: Results) -> str:
-    if math.isnan(row["ratio"]):
-        return "not comparable"
-    floors = [floor - 1 for floor in run.noise_floor_ratio.values()]
-    bound = [row[side] in row["why"] for side in ("having", "without")]
-    return verdict(
-        Interval(row["ratio"], row["ratio_low"], row["ratio_high"]),
-        max(floors, default=math.nan),
-        float(row["p_adjusted"]),
-        first_client_bound=bound[0],
-        second_client_bound=bound[1],
-    )
+def touching(faults: Iterable[Fault], claim: Claim) -> list[Fault]:
+    """Return the faults of a claim's source that touch its cells.
+
+    A fault of a handler touches its system at any batch size; one of the load touches every system at that load.
+    """
+    return [fault for fault in faults if fault.source == claim.source and _touches(fault, claim)]
+
+
+def _touches(fault: Fault, claim: Claim) -> bool:
+    if fault.having is None or fault.without is None:
+        return claim.experiment in fault.experiments
+    without = fault.without
+    if fault.having.system == without.system:
+        return without.name.workload in claim.workloads
+    sizes = {Workload(without.workload, operations=size).label for size in _BATCH_SIZES}
+    return any(cell.system == without.system and cell.workload in sizes for cell in claim.cells)
 
 
 def explained(claims: Iterable[Claim], figures: pd.DataFrame, faults: Sequence[Fault], run: Results) -> pd.DataFrame:
@@ -167,8 +194,3 @@ def _unsound(run: Results, cell: CellName) -> str:
     if found.empty:
         return "not measured"
     return "" if found["status"].iloc[0] == "ok" else str(found["status"].iloc[0])
-
-
-def _client_bound(run: Results, cell: CellName) -> bool:
-    found = run.cells[(run.cells["system"] == cell.system) & (run.cells["workload"] == cell.workload)]
-    return bool((found["bottleneck"] == "client").any())

@@ -1,68 +1,106 @@
-"""The verdict on each published claim, from the cells and comparisons of our own runs.
+"""The verdict on each published statement, from the cells of our own runs.
 
-A claim says that one cell has more of a metric than another, and often how many times more. With our ratio turned so that
-the claim is "more than 1", the noise band ε of :func:`runners.analyse.verdicts.band`, and the 95 % interval of the ratio:
+A statement says that one cell has more of a metric than another, and a ratio says how many times more. Our ratio is turned so that the
+statement is "more than 1". ε is the noise band of :func:`runners.analyse.verdicts.band`; all intervals are 95 %.
 
 *direction*
-    holds when the whole interval lies above 1+ε; fails when all of it lies below 1+ε (or 1.05, where the band is wider):
-    the two are equal, or it is the other way round; is open otherwise.
-*size*
-    agrees when the published ratio lies within our interval, or our whole interval within ±10 % of it (up or down by a
-    factor of 1.1). An interval wider than a factor of 1.5 from end to end knows no size.
+    holds when the whole interval lies above 1+ε. It fails when the whole interval lies below 1/(1+ε), the other way round; or, where
+    1.5 × or more was published, below 1+ε (at most 1.05): no such difference. A claim about an order has one direction per pair: it
+    holds when all hold, and fails when one fails.
+*size*, of a ratio
+    is off by more than 1.5 × when the whole interval lies outside published ÷ 1.5 … published × 1.5. Of an interval wider than a
+    factor of 2 from end to end, and of a lower bound within that range, the size is not known.
+*equality*
+    of two published within 2 %, or called equal, holds when the whole interval lies within a factor of 1.5 (or the factor that
+    stands for the word), and fails when all of it lies outside.
 
 ``reproduced``
-    direction and size; for an order, the direction of every adjacent pair; for a word, that the whole interval is in the
-    range that the word stands for.
-``direction only``
-    the direction, but not the size, or only a lower bound of it as the better side is client-bound.
-``refuted``
-    the direction fails; for an order, that of any pair; for two published as equal (within the band), that the whole interval
-    is outside the band on one side, and the size does not agree.
-``inconclusive``
-    the direction is open, or a cell is client-bound in a way that may have made it.
-``not testable``
-    no run, no such cell or number, or an absolute: those of another machine are shown beside ours and never judged.
+    direction and size; a claim about an order, and a word, have a direction only. Or equality.
+``right direction, size off by more than 1.5 ×``
+    as it says.
+``not reproduced here``
+    the direction, or the equality, fails. One machine with other versions cannot say more.
+``undecided``
+    anything else.
+``not testable here``
+    no run, no such cell, or no number.
 
-Intervals are of 95 % each: among a hundred claims some verdicts are owed to chance.
+The p-value of a statement is that of the nearer of its two hypotheses, holds and fails, doubled since the data choose which. Below 0.05 it
+says the same as the interval. Holm's correction over all statements of the register decides: a statement whose adjusted
+p-value is not below 0.05 is undecided. Of several pairs, "all hold" has the largest of their p-values (intersection-union: Berger,
+Technometrics 24, 1982), and "one fails" the smallest times their number.
+
+:mod:`runners.analyse.register` judges all claims together.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import pandas as pd
-from scipy import stats
 
 from runners.analyse.cell_ratios import CellRatio, Measured, amount, cell_ratio, missing
-from runners.analyse.claims import CellName, Claim, published_amounts, published_value
-from runners.analyse.levels import at_nearest_levels, nearest_workload
+from runners.analyse.claims import CellName, Claim, over, published_amounts, published_value
+from runners.analyse.levels import like_for_like
+from runners.analyse.verdicts import SIGNIFICANCE, SMALLEST_BAND
 from runners.records import Interval
 
-SIZE_TOLERANCE = 0.10
-WIDEST_SIZE = 1.5
+SIZE_FACTOR = 1.5
+WIDEST_SIZE = 2.0
 
-Verdict = Literal["reproduced", "direction only", "refuted", "inconclusive", "not testable"]
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "direction only", "refuted", "inconclusive", "not testable")
-_Direction = Literal["holds", "fails", "open"]
+Verdict = Literal[
+    "reproduced",
+    "right direction, size off by more than 1.5 ×",
+    "not reproduced here",
+    "undecided",
+    "not testable here",
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+REPRODUCED, SIZE_OFF, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = VERDICTS
 _NOTHING = Interval(math.nan, math.nan, math.nan)
-_RANKED = ("throughput_rps", "p50_s", "p99_s")
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reason; `ours` is the ratio or absolute that was judged, NaN for orders."""
+    """A verdict with its reason and p-value; `ours` is the ratio or absolute, NaN for orders."""
 
     verdict: Verdict
     why: str
     ours: Interval = _NOTHING
+    p_value: float = math.nan
+
+    def adjusted(self, p_adjusted: float) -> Judgement:
+        """Return what is left of the verdict after Holm's correction."""
+        if self.verdict in (UNDECIDED, NOT_TESTABLE) or p_adjusted < SIGNIFICANCE:
+            return self
+        return replace(
+            self, verdict=UNDECIDED, why=f"{self.why}; not sure after Holm's correction (p = {p_adjusted:.2g})"
+        )
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """One-sided p-values of a direction, and the size that was published; NaN where none was."""
+
+    p_holds: float
+    p_fails: float
+
+    @property
+    def p_value(self) -> float:
+        return min(1.0, 2 * min(self.p_holds, self.p_fails))
+
+    @property
+    def outcome(self) -> Literal["holds", "fails", "open"]:
+        if not self.p_value < SIGNIFICANCE:
+            return "open"
+        return "holds" if self.p_holds < self.p_fails else "fails"
 
 
 def judge(claim: Claim, figures: pd.DataFrame, measured: Mapping[str, Measured]) -> Judgement:
-    """The verdict on one claim.
+    """Return the verdict on one claim, before Holm's correction.
 
     Parameters
     ----------
@@ -71,145 +109,123 @@ def judge(claim: Claim, figures: pd.DataFrame, measured: Mapping[str, Measured])
     measured : experiment → the run that decides its claims
     """
     if claim.untestable:
-        return Judgement("not testable", claim.untestable)
+        return Judgement(NOT_TESTABLE, claim.untestable)
     run = measured.get(claim.experiment)
     if run is None:
-        return Judgement("not testable", f"no run of {claim.experiment} here")
-    asked, claim = claim, at_nearest_levels(claim, run)
-    found = _judged(claim, published_value(asked, figures), run)
-    pairs = dict(zip(asked.workloads, claim.workloads, strict=True))
-    instead = [f"{ours} in the place of {theirs}" for theirs, ours in pairs.items() if ours != theirs]
-    return replace(found, why=f"{found.why}; {', '.join(instead)}") if instead else found
+        return Judgement(NOT_TESTABLE, f"no run of {claim.experiment} here")
+    generator = generator_of(claim, figures)
+    like = like_for_like(claim, generator, run)
+    if reasons := [why for cell in like.cells if (why := missing(run, like.metric, cell, generator))]:
+        return Judgement(NOT_TESTABLE, "; ".join(reasons))
+    found = _judged(claim, like, figures, run)
+    pairs = dict(zip(claim.workloads, like.workloads, strict=True))
+    instead = [f"{ours} for {theirs}" for theirs, ours in pairs.items() if ours != theirs]
+    return replace(found, why="; ".join(filter(None, [found.why, ", ".join(instead)])))
 
 
-def _judged(claim: Claim, published: float, run: Measured) -> Judgement:
-    if reasons := [why for cell in claim.cells if (why := missing(run, claim.metric, cell))]:
-        return Judgement("not testable", "; ".join(reasons))
+def generator_of(claim: Claim, figures: pd.DataFrame) -> str:
+    """Return the load generator that printed the figures of a claim's source."""
+    return str(next(iter(figures.loc[figures["source"] == claim.source, "generator"]), ""))
+
+
+def _judged(claim: Claim, like: Claim, figures: pd.DataFrame, run: Measured) -> Judgement:
+    """Judge a claim by the cells and the column of `like`."""
+    published = published_value(claim, figures)
     if claim.kind == "absolute":
-        ours = amount(run, claim.metric, claim.cells[0])
-        times = f": ours is {ours.value / published:.2g} × it" if published > 0 else ""
-        return Judgement("not testable", f"published on another machine{times}", ours)
-    if claim.kind == "order":
-        return _order(claim, run)
+        ours = amount(run, like.metric, like.cells[0])
+        return Judgement(
+            NOT_TESTABLE, f"ours is {ours.value / published:.2g} × the published" if published > 0 else "", ours
+        )
+    if claim.kind == "ratio":
+        ratio = cell_ratio(run, like.metric, *like.cells)
+        return (
+            _ratio(ratio, published) if published > 0 else Judgement(NOT_TESTABLE, "no published ratio", ratio.interval)
+        )
     if claim.kind == "word":
-        return _word(claim, cell_ratio(run, claim.metric, claim.cells[1], claim.cells[0]))
-    ratio = cell_ratio(run, claim.metric, *claim.cells)
-    return (
-        _ratio(ratio, published) if published > 0 else Judgement("not testable", "no published ratio", ratio.interval)
-    )
+        ratio = cell_ratio(run, like.metric, like.cells[1], like.cells[0])
+        return _equality(ratio, claim.within_ratio) if claim.within_ratio else _word(ratio, published)
+    return _order(claim, like, figures, run)
 
 
-def judge_all(claims: Iterable[Claim], figures: pd.DataFrame, measured: Mapping[str, Measured]) -> pd.DataFrame:
-    """A row per claim: what the register says of it, published, ours, ours_low, ours_high, verdict, why.
-
-    Of each of its cells also `published_amounts` and our `amounts`; NaN where there is none.
-    """
-    rows = []
-    for claim in claims:
-        found = judge(claim, figures, measured)
-        ours = {"ours": found.ours.value, "ours_low": found.ours.low, "ours_high": found.ours.high}
-        about = claim.model_dump(include={"id", "source", "place", "quote", "kind", "experiment", "metric", "note"})
-        about |= {"cells": claim.cells, "published": published_value(claim, figures)}
-        about |= {
-            "at_least_ratio": claim.at_least_ratio,
-            "at_most_ratio": claim.at_most_ratio,
-            "within_ratio": claim.within_ratio,
-        }
-        about |= {"published_amounts": published_amounts(claim, figures), "amounts": _amounts(claim, measured)}
-        rows.append(about | ours | {"verdict": found.verdict, "why": found.why})
-    return pd.DataFrame(rows)
-
-
-def _amounts(claim: Claim, measured: Mapping[str, Measured]) -> tuple[float, ...]:
-    run = measured.get(claim.experiment)
-    if run is None:
-        return tuple(math.nan for _ in claim.cells)
-    cells = at_nearest_levels(claim, run).cells
-    known = [not missing(run, claim.metric, cell) for cell in cells]
-    return tuple(amount(run, claim.metric, cell).value if k else math.nan for k, cell in zip(known, cells, strict=True))
-
-
-def rank_agreement(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> pd.DataFrame:
-    """Kendall's tau-b between the published and the measured ranks of an experiment's cells.
-
-    Returns
-    -------
-    pandas.DataFrame
-        experiment, metric, cells_count, tau, p_value: a row per experiment and metric of which both have two cells or more.
-    """
-    rows = []
-    for experiment, run in measured.items():
-        cells = run.cells[run.cells["status"] == "ok"]
-        theirs = figures[figures["experiment"] == experiment]
-        nearest = theirs["workload"].map(lambda name, known=set(cells["workload"]): nearest_workload(name, known))
-        both = theirs.assign(workload=nearest).merge(cells, on=["system", "workload"], suffixes=("_published", ""))
-        for metric in (name for name in _RANKED if f"{name}_published" in both):
-            pairs = both[[f"{metric}_published", metric]].dropna()
-            if len(pairs) >= 2:
-                found = stats.kendalltau(*pairs.to_numpy(float).T)
-                found_row = {"experiment": experiment, "metric": metric, "cells_count": len(pairs)}
-                rows.append(found_row | {"tau": float(found.statistic), "p_value": float(found.pvalue)})
-    return pd.DataFrame(rows, columns=["experiment", "metric", "cells_count", "tau", "p_value"])
-
-
-def _direction(ratio: CellRatio) -> _Direction:
-    """Of the statement that the ratio is more than 1."""
-    interval = ratio.interval
-    if interval.low > ratio.edge and (not any(ratio.bound) or ratio.is_lower_bound):
-        return "holds"
-    return "fails" if interval.high <= ratio.near and not any(ratio.bound) else "open"
-
-
-def _same_size(interval: Interval, published: float) -> bool:
-    if not interval.high <= interval.low * WIDEST_SIZE:
-        return False
-    factor = 1 + SIZE_TOLERANCE
-    near = published / factor <= interval.low and interval.high <= published * factor
-    return near or interval.low <= published <= interval.high
+def _direction(ratio: CellRatio, size: float) -> _Direction:
+    """Test the statement that the ratio is more than 1; `size` is the published one, NaN: no size."""
+    if not ratio.is_decidable:
+        return _Direction(1.0, 1.0)
+    far = size >= SIZE_FACTOR and not any(ratio.bound)
+    return _Direction(ratio.p_above(ratio.edge), ratio.p_below(ratio.near if far else 1 / ratio.edge))
 
 
 def _ratio(ratio: CellRatio, published: float) -> Judgement:
-    if 1 / ratio.edge <= published <= ratio.edge:
-        return _equal(ratio, published)
+    if max(published, 1 / published) <= 1 + SMALLEST_BAND:
+        return _equality(ratio, SIZE_FACTOR)
     turned, size = (ratio, published) if published > 1 else (ratio.inverse, 1 / published)
-    direction = _direction(turned)
-    if direction == "open":
-        return Judgement("inconclusive", _why_open(turned), ratio.interval)
-    if direction == "fails":
-        other = "the other way round" if turned.interval.high < 1 / turned.edge else "no difference beyond the noise"
-        return Judgement("refuted", other, ratio.interval)
-    if any(turned.bound):
-        return Judgement(
-            "direction only", "the load generator was the limit: the size is a lower bound", ratio.interval
-        )
-    if _same_size(turned.interval, size):
-        return Judgement("reproduced", "direction and size", ratio.interval)
-    return Judgement(
-        "direction only", f"ours is {ratio.interval.value / published:.2g} × the published ratio", ratio.interval
-    )
+    direction = _direction(turned, size)
+    if direction.outcome != "holds":
+        return _not_so(ratio, turned, direction)
+    verdict, why = _size(turned, size)
+    return Judgement(verdict, why, ratio.interval, direction.p_value)
 
 
-def _equal(ratio: CellRatio, published: float) -> Judgement:
+def _size(ratio: CellRatio, published: float) -> tuple[Verdict, str]:
+    interval = ratio.interval
+    times = f"the ratio is {interval.value / published:.2g} × the published one"
+    too_small = interval.high < published / SIZE_FACTOR and not any(ratio.bound)
+    if too_small or interval.low > published * SIZE_FACTOR:
+        return SIZE_OFF, times
+    if any(ratio.bound):
+        return UNDECIDED, "right direction; the load generator was the limit, so the size is a lower bound"
+    if interval.high > interval.low * WIDEST_SIZE:
+        return UNDECIDED, f"right direction; an interval wider than a factor of {WIDEST_SIZE:g} knows no size"
+    return REPRODUCED, times
+
+
+def _equality(ratio: CellRatio, factor: float) -> Judgement:
     interval = ratio.interval
     if any(ratio.bound):
-        return Judgement("inconclusive", _why_open(ratio), interval)
-    if _same_size(interval, published):
-        return Judgement("reproduced", "published as equal within the noise, and so are ours", interval)
-    if interval.low > ratio.edge or interval.high < 1 / ratio.edge:
-        return Judgement("refuted", "published as equal within the noise, ours are not", interval)
-    return Judgement("inconclusive", _why_open(ratio), interval)
+        return Judgement(UNDECIDED, _why_open(ratio), interval, 1.0)
+    direction = _Direction(
+        max(ratio.p_above(1 / factor), ratio.p_below(factor)), min(ratio.p_above(factor), ratio.p_below(1 / factor))
+    )
+    verdict, why = {
+        "holds": (REPRODUCED, f"within a factor of {factor:g}"),
+        "fails": (NOT_REPRODUCED, f"more than a factor of {factor:g} apart"),
+        "open": (UNDECIDED, _why_open(ratio)),
+    }[direction.outcome]
+    return Judgement(verdict, why, interval, direction.p_value)
 
 
-def _order(claim: Claim, run: Measured) -> Judgement:
-    def direction(lower: CellName, upper: CellName) -> _Direction:
-        return _direction(cell_ratio(run, claim.metric, upper, lower))
+def _word(ratio: CellRatio, published: float) -> Judgement:
+    direction = _direction(ratio, published)
+    if direction.outcome != "holds":
+        return _not_so(ratio, ratio, direction)
+    return Judgement(REPRODUCED, "as the words say", ratio.interval, direction.p_value)
 
-    pairs = list(itertools.combinations(claim.cells, 2))
-    if wrong := [pair for pair in pairs if direction(*pair) == "fails"]:
-        return Judgement("refuted", f"not so: {_named(wrong, claim)}")
-    if unknown := [pair for pair in itertools.pairwise(claim.cells) if direction(*pair) == "open"]:
-        return Judgement("inconclusive", f"undecided: {_named(unknown, claim)}")
-    return Judgement("reproduced", "every pair is in this order")
+
+def _not_so(ratio: CellRatio, turned: CellRatio, direction: _Direction) -> Judgement:
+    """Judge a pair whose direction does not hold; `turned` is `ratio` as the claim has it."""
+    if direction.outcome == "open":
+        return Judgement(UNDECIDED, _why_open(turned), ratio.interval, direction.p_value)
+    why = "the other way round" if turned.interval.high < 1 / turned.edge else "no such difference beyond the noise"
+    return Judgement(NOT_REPRODUCED, why, ratio.interval, direction.p_value)
+
+
+def _order(claim: Claim, like: Claim, figures: pd.DataFrame, run: Measured) -> Judgement:
+    theirs = dict(zip(like.cells, published_amounts(claim, figures), strict=True))
+    found = {
+        (lower, upper): _direction(cell_ratio(run, like.metric, upper, lower), over(theirs[upper], theirs[lower]))
+        for lower, upper in like.pairs
+    }
+    together = _Direction(
+        max(each.p_holds for each in found.values()),
+        min(1.0, len(found) * min(each.p_fails for each in found.values())),
+    )
+    verdict, why, named = {
+        "holds": (REPRODUCED, "every pair is in this order", ""),
+        "fails": (NOT_REPRODUCED, "not so: ", "fails"),
+        "open": (UNDECIDED, "undecided: ", "open"),
+    }[together.outcome]
+    pairs = [pair for pair, each in found.items() if each.outcome == named]
+    return Judgement(verdict, f"{why}{_named(pairs or list(found) * bool(named), claim)}", p_value=together.p_value)
 
 
 def _named(pairs: Iterable[tuple[CellName, CellName]], claim: Claim) -> str:
@@ -217,37 +233,9 @@ def _named(pairs: Iterable[tuple[CellName, CellName]], claim: Claim) -> str:
     return ", ".join(f"{getattr(lower, short)} < {getattr(upper, short)}" for lower, upper in pairs)
 
 
-def _word(claim: Claim, ratio: CellRatio) -> Judgement:
-    interval = ratio.interval
-    if claim.within_ratio is not None:
-        return _within(ratio, claim.within_ratio)
-    direction = _direction(ratio)
-    if direction == "open":
-        return Judgement("inconclusive", _why_open(ratio), interval)
-    if direction == "fails":
-        return Judgement("refuted", "no difference beyond the noise, or the other way round", interval)
-    least, most = claim.at_least_ratio or 1.0, claim.at_most_ratio or math.inf
-    # Of a lower bound no one knows that it is small enough.
-    highest = math.inf if any(ratio.bound) and claim.at_most_ratio else interval.high
-    if interval.low >= least and highest <= most:
-        return Judgement("reproduced", "as the words say", interval)
-    size = f"at least {least:g}" if most == math.inf else f"at most {most:g}"
-    return Judgement("direction only", f"not surely {size} times", interval)
-
-
-def _within(ratio: CellRatio, factor: float) -> Judgement:
-    interval = ratio.interval
-    if not any(ratio.bound):
-        if interval.low >= 1 / factor and interval.high <= factor:
-            return Judgement("reproduced", f"within a factor of {factor:g}", interval)
-        if interval.low > factor or interval.high < 1 / factor:
-            return Judgement("refuted", f"more than a factor of {factor:g} apart", interval)
-    return Judgement("inconclusive", _why_open(ratio), interval)
-
-
 def _why_open(ratio: CellRatio) -> str:
     if any(ratio.bound):
         return "the load generator was the limit"
     if math.isnan(ratio.interval.low):
-        return "one launch gives no interval"
+        return "the run has no interval for it"
     return "the interval reaches from one answer to the other"

@@ -42,13 +42,18 @@ class PublishedFile(BaseModel):
 
 
 class Source(BaseModel):
-    """One published benchmark; `systems` and `workloads` give the names in its tables ours."""
+    """One published benchmark; `systems` and `workloads` give the names in its tables ours.
+
+    `generator` printed its figures; `versions` are those that it states, by program.
+    """
 
     model_config = _STRICT
     title: str
     url: str = ""
     documents: tuple[str, ...]
     machine: str
+    generator: Literal["wrk", "autocannon", "perf-gauge"]
+    versions: dict[str, str] = {}
     cpu: str = ""
     server: str = ""
     load: str
@@ -88,12 +93,12 @@ def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
 
     Columns
     -------
-    source, experiment, system, workload, machine; throughput_rps, p50_s …, max_s, mean_s, stddev_s, tm99_s, requests_count,
+    source, experiment, system, workload, machine, generator; throughput_rps, p50_s …, max_s, mean_s, stddev_s, tm99_s, requests_count,
     duration_s, errors_count, rss_peak_bytes, build_s with its CPU times, offered_rps. What was not published is NaN. Latencies are as
     printed: wrk's after its correction.
     """
     rows = [
-        {"source": name, "machine": source.machine, **row}
+        {"source": name, "machine": source.machine, "generator": source.generator, **row}
         for name, source in sources(folder).items()
         for file in source.files
         if not file.repeats

@@ -9,9 +9,9 @@ the points of one launch for independent, and trust itself too much where a heap
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -27,9 +27,8 @@ class Measured(Protocol):
     @property
     def cells(self) -> pd.DataFrame: ...  # noqa: D102
     @property
-    def comparisons(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
     def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
+    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Mapping[str, Any]: ...  # noqa: D102
 
 
 def levels(frame: pd.DataFrame) -> pd.DataFrame:
@@ -91,8 +90,8 @@ class ForClaims:
     """
 
     cells: pd.DataFrame
-    comparisons: pd.DataFrame
     noise_floor_ratio: dict[str, float]
+    paired: Callable[[tuple[str, str], tuple[str, str]], Mapping[str, Any]]
 
 
 def for_claims(run: Measured, build_s: Mapping[str, float]) -> ForClaims:
@@ -104,7 +103,7 @@ def for_claims(run: Measured, build_s: Mapping[str, float]) -> ForClaims:
     """
     cells = pd.concat([run.cells, _after_start(run.cells)], ignore_index=True)
     cells["build_s"] = cells["system"].map(build_s).astype(float)
-    return ForClaims(cells, run.comparisons, dict(run.noise_floor_ratio))
+    return ForClaims(cells, dict(run.noise_floor_ratio), run.paired)
 
 
 def _after_start(cells: pd.DataFrame) -> pd.DataFrame:

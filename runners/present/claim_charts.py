@@ -1,4 +1,4 @@
-"""Published against measured, as pictures: ratios with their verdicts, and what the faults of the set-ups change."""
+"""Published against measured, as pictures: ratios with their verdicts, and what the flaws of the set-ups change."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from runners.analyse.judgements import VERDICTS
+from runners.analyse.judgements import NOT_REPRODUCED, REPRODUCED, SIZE_OFF, UNDECIDED, VERDICTS
 from runners.present.frames import ordered
 from runners.present.rows import beside, drawn, log_ticks, name_rows, point
 from runners.present.theme import BAND, INK, QUIET, RULE, Chart, Look, panels, themed
-from runners.present.verdicts import WORDS, Findings
+from runners.present.verdicts import Findings
 from runners.present.wording import RATIOS, amount, quantity
 
 _LOOKS = {
-    "reproduced": Look("#009e73", "o"),
-    "direction only": Look("#0072b2", "s"),
-    "refuted": Look("#d55e00", "X"),
-    "inconclusive": Look("#b07d00", "D"),
+    REPRODUCED: Look("#009e73", "o"),
+    SIZE_OFF: Look("#0072b2", "s"),
+    NOT_REPRODUCED: Look("#d55e00", "X"),
+    UNDECIDED: Look("#b07d00", "D"),
 }
 _PANEL_IN = 4.6
 _LEGEND_IN = 0.35
@@ -32,7 +32,7 @@ _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 @themed
 def published_against_measured(findings: Findings) -> Chart:
-    """Every claim that is a ratio with a published size: that size, ours with its interval, and the verdict; a panel per source."""
+    """Every statement that is a ratio with a published size: that size, ours with its interval, and the verdict; a panel per source."""
     rows = findings.claims[findings.claims["verdict"].isin(_LOOKS) & findings.claims["kind"].isin(["ratio", "word"])]
     rows = rows[
         (rows["published"] > 0) & np.isfinite(rows["published"]) & (rows["ours"] > 0) & np.isfinite(rows["ours"])
@@ -41,8 +41,8 @@ def published_against_measured(findings: Findings) -> Chart:
     lines = math.ceil(len(sources) / 2) or 1
     chart = Chart(
         "Published against measured ratios",
-        "A point per claim, with its number in the table; bars: 95 % interval of ours; log axes. Dashed: ours equals the published.\n"
-        "Shaded: the other way round than published. Hollow: claimed in words; the words are judged, not the size.",
+        "A point per statement, with its number in the table; bars: 95 % interval of ours; log axes. Dashed: ours equals the published.\n"
+        "Shaded: the other way round than published. Hollow: claimed in words; the direction is judged, not the size.",
         _LEGEND_IN + _PANEL_IN * lines + 0.9,
         _description(rows),
     )
@@ -50,8 +50,7 @@ def published_against_measured(findings: Findings) -> Chart:
     legend = chart.add_subplot(grid[0, :])
     legend.set_axis_off()
     handles = [
-        Line2D([], [], linestyle="", marker=look.marker, color=look.color, label=WORDS[name])
-        for name, look in _LOOKS.items()
+        Line2D([], [], linestyle="", marker=look.marker, color=look.color, label=name) for name, look in _LOOKS.items()
     ]
     legend.legend(handles=handles, loc="upper left", ncols=len(handles), borderaxespad=0, borderpad=0)
     for place, source in enumerate(sources):
@@ -59,7 +58,7 @@ def published_against_measured(findings: Findings) -> Chart:
         ax.set_title(source)
         _against(ax, rows[rows["source"] == source])
     if not sources:
-        legend.text(0, -2, "No claim about a ratio could be judged here.", color=INK)
+        legend.text(0, -2, "No statement about a ratio could be judged here.", color=INK)
     return chart
 
 
@@ -110,24 +109,22 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
 
 def _description(rows: pd.DataFrame) -> str:
     found = rows["verdict"].value_counts()
-    said = ", ".join(f"{found[verdict]} {WORDS[verdict]}" for verdict in VERDICTS if found.get(verdict))
-    return (
-        f"Scatter chart of published against measured ratios of {len(rows)} claims: {said or 'none could be judged'}."
-    )
+    said = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found.get(verdict))
+    return f"Scatter chart of published against measured ratios of {len(rows)} statements: {said or 'none could be judged'}."
 
 
 @themed
 def fault_effects(findings: Findings) -> Chart:
-    """The throughput with each fault relative to that without it: a forest plot on a log axis."""
+    """The throughput with each flaw relative to that without it: a forest plot on a log axis."""
     rows = findings.effects[findings.effects["ratio"].notna()]
     told = [f"{row.title} {amount(row.ratio, RATIOS)} ({row.verdict})" for row in rows.itertuples()]
     chart, axes = panels(
         [""],
         [len(rows)],
-        title="What the faults of the published set-ups change",
+        title="What the flaws of the published set-ups change",
         caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. Shaded: noise. Hollow: undecided.",
         row_in=0.42,
-        description=f"Forest plot of the throughput with a fault over that without it: {'; '.join(told) or 'nothing was measured'}.",
+        description=f"Forest plot of the throughput with a flaw over that without it: {'; '.join(told) or 'nothing was measured'}.",
     )
     floors = findings.run.noise_floor_ratio
     _forest(axes[0], rows.to_dict("records"), max([1.02, *floors.values()]))
@@ -152,5 +149,5 @@ def _forest(ax: Axes, rows: list[Mapping[str, float | str]], band: float) -> Non
     ax.set_xticks(log_ticks(low / room, high * room))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.minorticks_off()
-    ax.set_xlabel("throughput with the fault ÷ without it")
+    ax.set_xlabel("throughput with the flaw ÷ without it")
     name_rows(ax, [str(row["title"]) for row in rows])

@@ -1,4 +1,4 @@
-"""The table of all published claims, one fold for each source, with boxes that hide verdicts."""
+"""The tables of published claims: statements by source, what differs where one is not reproduced, restatements, and absolutes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.judgements import VERDICTS
+from runners.analyse.judgements import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SIZE_OFF, UNDECIDED, VERDICTS
 from runners.present.frames import ordered
 from runners.present.markup import Cell, Fragment, Group, filtered, folded, joined, row_kind, table
-from runners.present.verdicts import WORDS, Findings
+from runners.present.verdicts import Findings, statements
 from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity
 from runners.units import format_size
 
-_KINDS = {"reproduced": "good", "direction only": "half", "refuted": "bad", "inconclusive": "warn"}
+_KINDS: dict[str, str] = {REPRODUCED: "good", SIZE_OFF: "half", NOT_REPRODUCED: "bad", UNDECIDED: "warn"}
 _METRICS = {
     "throughput_rps": "throughput",
     "capacity_rps": "capacity",
@@ -30,33 +30,73 @@ _METRICS = {
     "errors_count": "errors",
     "build_s": "build time",
 }
-_HEADS = [
-    ("no.", ""),
-    ("what is published", ""),
-    ("as a hypothesis", ""),
-    ("published", ""),
-    ("here", "95 % interval"),
-    ("verdict", ""),
-]
+_HEADS = [("no.", ""), ("what is published", ""), ("as a hypothesis", ""), ("published", ""), ("here", "95 % interval")]
+_ORDERS = ("order", "least", "most")
+_BETWEEN = {"ratio": " ÷ ", "order": " < ", "word": " < ", "least": " < ", "most": " > "}
 
 
 def claims(findings: Findings) -> Fragment:
-    """Every claim: its source and words, what it means for our cells, the published value, ours, and the verdict with its reason."""
+    """Every counted statement: its words, what it means for our cells, the published value, ours, the verdict and its reason."""
     parts = []
-    for source in ordered(findings.claims["source"]):
-        rows = findings.claims[findings.claims["source"] == source]
-        found = rows["verdict"].value_counts()
-        summary = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found.get(verdict))
+    known = statements(findings)
+    for source in ordered(known["source"]):
+        rows = known[known["source"] == source]
         groups = [
-            Group(
-                _group(experiment, part),
-                [_row(number + 1, row) for number, row in zip(part.index, part.to_dict("records"), strict=True)],
-            )
+            Group(_group(experiment, part), [[*_row(number, row), _verdict(row)] for number, row in _numbered(part)])
             for experiment, part in rows.groupby("experiment", sort=False)
         ]
-        title = f"{source}: {len(rows)} claims ({summary})"
-        parts.append(folded(title, table(findings.titles.get(source, source), _HEADS, groups)))
-    return filtered("Show:", [WORDS[verdict] for verdict in VERDICTS], joined(*parts))
+        heads = [*_HEADS, ("verdict", "after Holm's correction")]
+        parts.append(
+            folded(f"{source}: {len(rows)} statements", table(findings.titles.get(source, source), heads, groups))
+        )
+    return filtered("Show:", VERDICTS, joined(*parts))
+
+
+def not_reproduced(findings: Findings) -> Fragment:
+    """What differs from the published measurement, for each statement that is not reproduced here."""
+    rows = findings.claims[findings.claims["verdict"] == NOT_REPRODUCED]
+    heads = [
+        *_HEADS[:1],
+        *_HEADS[2:],
+        ("CPU", "published; here"),
+        ("versions", "published; here"),
+        ("known flaws", "of the published set-up"),
+    ]
+    lines = [
+        [*_row(number, row)[:1], *_row(number, row)[2:], _both(row, "cpu"), _both(row, "versions"),
+         Cell(str(row["flaws"]) or "none that touches its cells", kind="words")]
+        for number, row in _numbered(rows)
+    ] or [[Cell("none"), *[Cell("–")] * (len(heads) - 1)]]  # fmt: skip
+    return table("What differs where a statement is not reproduced here", heads, [Group("", lines)])
+
+
+def restatements(findings: Findings) -> Fragment:
+    """The claims that follow from statements, and from which."""
+    numbers = {name: str(number) for number, name in enumerate(findings.claims["id"], start=1)}
+    rows = findings.claims[findings.claims["standing"] == "restatement"]
+    lines = [
+        [*_row(number, row), Cell(", ".join(numbers[name] for name in row["follows"]))]
+        for number, row in _numbered(rows)
+    ]
+    heads = [*_HEADS, ("follows from", "no.")]
+    return folded(f"{len(rows)} restatements, not counted", table("Restatements", heads, [Group("", lines)]))
+
+
+def absolutes(findings: Findings) -> Fragment:
+    """The absolute numbers of other machines beside ours."""
+    rows = findings.claims[findings.claims["standing"] == "absolute"]
+    lines = [[*_row(number, row), Cell(str(row["why"]), kind="words")] for number, row in _numbered(rows)]
+    heads = [*_HEADS, ("remarks", "")]
+    return folded(f"{len(rows)} absolute numbers, not judged", table("Absolute numbers", heads, [Group("", lines)]))
+
+
+def _numbered(rows: pd.DataFrame) -> list[tuple[int, Mapping[str, Any]]]:
+    """The rows with their numbers in the register, from 1."""
+    return [(place + 1, row) for place, row in zip(rows.index, rows.to_dict("records"), strict=True)]
+
+
+def _both(row: Mapping[str, Any], name: str) -> Cell:
+    return Cell(str(row[f"published_{name}"]), f"here: {row[name]}", "words")
 
 
 def _group(experiment: str, rows: pd.DataFrame) -> str:
@@ -65,16 +105,20 @@ def _group(experiment: str, rows: pd.DataFrame) -> str:
 
 
 def _row(number: int, row: Mapping[str, Any]) -> list[Cell]:
-    verdict = str(row["verdict"])
-    smoke = "smoke run, no evidence; " if row["profile"] == "quick" and verdict != "not testable" else ""
+    kind = row_kind(VERDICTS.index(row["verdict"])) if row["verdict"] else ""
     return [
-        Cell(str(number), kind=row_kind(VERDICTS.index(row["verdict"]))),
+        Cell(str(number), kind=kind),
         Cell(f"“{row['quote']}”", str(row["place"]), "words"),
         Cell(statement(row), str(row["note"]), "words"),
         Cell(_published(row), kind="published amounts"),
         _ours(row),
-        Cell(WORDS[verdict], f"{smoke}{row['why']}", _KINDS.get(verdict, "") + " words"),
     ]
+
+
+def _verdict(row: Mapping[str, Any]) -> Cell:
+    verdict = str(row["verdict"])
+    smoke = "smoke run, no evidence; " if row["profile"] == "quick" and verdict != NOT_TESTABLE else ""
+    return Cell(verdict, f"{smoke}{row['why']}", _KINDS.get(verdict, "") + " words")
 
 
 def statement(row: Mapping[str, Any]) -> str:
@@ -87,11 +131,12 @@ def statement(row: Mapping[str, Any]) -> str:
     systems, workloads = ([cell[part] for cell in row["cells"]] for part in (0, 1))
     same = {"system": len(set(systems)) == 1, "workload": len(set(workloads)) == 1}
     names = workloads if same["system"] else systems if same["workload"] else [f"{s} at {w}" for s, w in row["cells"]]
-    between = " ÷ " if row["kind"] == "ratio" else " < "
-    if row["kind"] == "word" and pd.notna(row["within_ratio"]):
-        between = " ≈ "
     where = f" of {systems[0]}" if same["system"] else f" at {workloads[0]}" if same["workload"] else ""
-    return f"{metric}: {between.join(names)}{where}{_size(row)}"
+    if pd.notna(row["within_ratio"]):
+        return f"{metric}: {' ≈ '.join(names)}{where}, within a factor of {row['within_ratio']:g}"
+    between = _BETWEEN[row["kind"]]
+    said = f"{names[0]}{between}{', '.join(names[1:])}" if row["kind"] in ("least", "most") else between.join(names)
+    return f"{metric}: {said}{where}"
 
 
 def metric_words(metric: str) -> str:
@@ -100,19 +145,8 @@ def metric_words(metric: str) -> str:
     return f"p{found[1].replace('_', '.')}" if found else _METRICS.get(metric, metric)
 
 
-def _size(row: Mapping[str, Any]) -> str:
-    if pd.notna(row["within_ratio"]):
-        return f", within a factor of {row['within_ratio']:g}"
-    parts = [
-        f"{words} {row[name]:g} times"
-        for name, words in (("at_least_ratio", "at least"), ("at_most_ratio", "at most"))
-        if pd.notna(row[name])
-    ]
-    return f", {' and '.join(parts)}" if parts else ""
-
-
 def _published(row: Mapping[str, Any]) -> str:
-    if row["kind"] == "order" and any(not math.isnan(value) for value in row["published_amounts"]):
+    if row["kind"] in _ORDERS and any(not math.isnan(value) for value in row["published_amounts"]):
         return _amounts(row, row["published_amounts"])
     if math.isnan(row["published"]):
         return "in words"
@@ -120,7 +154,7 @@ def _published(row: Mapping[str, Any]) -> str:
 
 
 def _ours(row: Mapping[str, Any]) -> Cell:
-    if row["kind"] == "order" and any(not math.isnan(value) for value in row["amounts"]):
+    if row["kind"] in _ORDERS and any(not math.isnan(value) for value in row["amounts"]):
         return Cell(_amounts(row, row["amounts"]), kind="amounts")
     value, low, high = row["ours"], row["ours_low"], row["ours_high"]
     if math.isnan(value):

@@ -1,4 +1,4 @@
-"""Published claims on trial, in tables: which runs decide, verdicts by source, rank agreement, and the faults of the set-ups."""
+"""Published claims on trial, in tables: which runs decide, verdicts by source, rank agreement, and the flaws of the set-ups."""
 
 from __future__ import annotations
 
@@ -11,14 +11,6 @@ from runners.present.frames import ordered
 from runners.present.markup import Cell, Fragment, Group, joined, table
 from runners.present.verdicts import Evidence, Findings, tau
 from runners.present.wording import RATIOS, amount, quantity
-
-_VERDICT_HEADS = (
-    ("reproduced", "direction and size"),
-    ("reproduced", "direction only"),
-    ("refuted", ""),
-    ("inconclusive", ""),
-    ("not testable", "here"),
-)
 
 
 def evidence(found: Sequence[Evidence]) -> Fragment:
@@ -57,15 +49,22 @@ def plan(found: Sequence[Evidence], measuring: Sequence[Fragment]) -> Fragment:
 
 
 def counts(findings: Findings) -> Fragment:
-    """How many claims of each source have which verdict."""
+    """How many statements of each source have which verdict, and how many claims are not counted."""
     claims = findings.claims
-    heads = [("source", ""), *_VERDICT_HEADS, ("all", "")]
+    heads = [
+        ("source", ""),
+        *((verdict, "") for verdict in VERDICTS),
+        ("all", "statements"),
+        ("restatements", "not counted"),
+    ]
+    heads += [("absolutes", "not counted")]
     lines = []
     for source in [*ordered(claims["source"]), ""]:
         rows = claims[claims["source"] == source] if source else claims
         numbers = [int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS]
+        numbers += [int((rows["standing"] == standing).sum()) for standing in ("statement", "restatement", "absolute")]
         name = Cell(source, findings.titles.get(source, "")) if source else Cell("all sources")
-        lines.append([name, *(Cell(str(number) if number else "–") for number in numbers), Cell(str(len(rows)))])
+        lines.append([name, *(Cell(str(number) if number else "–") for number in numbers)])
     return table("Verdicts by source", heads, [Group("", lines)])
 
 
@@ -81,19 +80,19 @@ def agreement(findings: Findings) -> Fragment:
 
 
 def faults(findings: Findings) -> Fragment:
-    """Every known fault of the published set-ups with what it changes, and the published ratios with and without them."""
+    """Every known flaw of the published set-ups with what it changes, and the published ratios with and without them."""
     heads = [
-        ("fault", ""),
+        ("flaw", ""),
         ("what it is", ""),
         ("effect", "throughput, with ÷ without it"),
-        ("so it is", "beyond the noise"),
+        ("so it is", "exploratory"),
     ]
     heads += [("how it was seen", "")]
     groups = [
         Group(str(source), [_fault(row) for row in rows.to_dict("records")])
         for source, rows in findings.effects.groupby("source", sort=False)
     ]
-    first = table("Known faults of the published set-ups", heads, groups)
+    first = table("Known flaws of the published set-ups", heads, groups)
     if findings.explained.empty:
         return first
     heads = [
@@ -102,19 +101,19 @@ def faults(findings: Findings) -> Fragment:
         ("published", "another machine"),
         ("equal work", "here, 95 % interval"),
     ]
-    heads += [("with the faults", "here, 95 % interval")]
+    heads += [("with the flaws", "here, 95 % interval")]
     lines = [
         [Cell(f"{row['first']} ÷ {row['second']}"), Cell(row["workload"], kind="name"), Cell(amount(row["published"], RATIOS)),
          ratio_cell(row, "equal"), ratio_cell(row, "faulty")]
         for row in findings.explained.to_dict("records")
     ]  # fmt: skip
     return joined(
-        first, table("Published ratios, on equal work and with the published faults", heads, [Group("", lines)])
+        first, table("Published ratios, on equal work and with the published flaws", heads, [Group("", lines)])
     )
 
 
 def _fault(row: Mapping[str, Any]) -> list[Cell]:
-    kinds = {"faster": "half", "slower": "half", "inconclusive": "warn"}
+    kinds = {"faster": "half", "slower": "half", "undecided": "warn"}
     measured = not math.isnan(row["ratio"])
     how = f"{row['having']} ÷ {row['without']}" if row["having"] else "not measured"
     return [

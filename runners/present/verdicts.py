@@ -1,4 +1,4 @@
-"""Published claims on trial, in sentences: how many claims hold, which are refuted, what the faults of the set-ups change."""
+"""Published claims on trial, in sentences: how many statements are reproduced, which are not, what the flaws of the set-ups change."""
 
 from __future__ import annotations
 
@@ -8,22 +8,14 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from runners.analyse.judgements import VERDICTS
+from runners.analyse.judgements import NOT_REPRODUCED, NOT_TESTABLE, VERDICTS
 from runners.present import narrative, sentences
 from runners.present.frames import Results, ordered
 from runners.present.narrative import Headline, Narrative
 from runners.present.wording import RATIOS, amount, listing, quantity
 
-WORDS = {
-    "reproduced": "reproduced in direction and size",
-    "direction only": "reproduced in direction only",
-    "refuted": "refuted",
-    "inconclusive": "inconclusive",
-    "not testable": "not testable here",
-}
 _MOST_NAMED = 12
 _MOST_IN_ABSTRACT = 3
-_CHANCE = 0.05
 
 
 class Evidence(Protocol):
@@ -60,12 +52,17 @@ class Findings(Protocol):
     def run(self) -> Results: ...  # noqa: D102
 
 
+def statements(findings: Findings) -> pd.DataFrame:
+    """The claims that are counted: independent ones that have a verdict, also where it is that nothing here can test them."""
+    return findings.claims[findings.claims["standing"] == "statement"]
+
+
 def headline(findings: Findings) -> Headline:
-    """How many claims have which verdict."""
+    """How many independent statements that could be tested have which verdict."""
     used = [each for each in findings.evidence if each.results is not None]
-    said = f"Of {len(findings.claims)} published claims, {_counted(findings.claims)}."
+    said = _counted(statements(findings), "independent published statements")
     if not used:
-        return Headline(f"No run of any experiment is here: {said}")
+        return Headline(f"No run of any experiment is here. {said}")
     return Headline(f"Smoke runs, not evidence: {said}" if all(each.is_smoke for each in used) else said)
 
 
@@ -75,7 +72,7 @@ def abstract(findings: Findings) -> Narrative:
         [
             str(headline(findings)),
             _smoke(findings),
-            _refuted(findings, _MOST_IN_ABSTRACT),
+            _not_reproduced(findings, _MOST_IN_ABSTRACT),
             _effects(findings),
             _explained(findings),
         ]
@@ -83,31 +80,39 @@ def abstract(findings: Findings) -> Narrative:
 
 
 def conclusions(findings: Findings) -> Narrative:
-    """All conclusions: each source, what is refuted, ranks, faults, and how sure it is."""
-    claims = findings.claims
+    """All conclusions: each source, what is not reproduced, ranks, flaws, and how sure it is."""
     sources = [
-        f"{source}: of {len(rows)} claims, {_counted(rows)}." for source, rows in claims.groupby("source", sort=False)
+        f"{source}: {_counted(rows, 'statements')}"
+        for source, rows in statements(findings).groupby("source", sort=False)
     ]
     return _said(
-        [str(headline(findings)), _smoke(findings), *sources, _refuted(findings), _ranks(findings), _effects(findings),
-         _explained(findings), _untestable(findings), _missing(findings), _machines(findings), chance(findings), *_measured(findings)]
+        [str(headline(findings)), _smoke(findings), *sources, _not_counted(findings), _not_reproduced(findings), _ranks(findings),
+         _effects(findings), _explained(findings), _untestable(findings), _missing(findings), _machines(findings), _sure(findings),
+         *_measured(findings)]
     )  # fmt: skip
 
 
-def chance(findings: Findings) -> str:
-    """That verdicts are not corrected for their number."""
-    judged = int((findings.claims["verdict"] != "not testable").sum())
-    if not judged:
-        return ""
+def _counted(rows: pd.DataFrame, what: str) -> str:
+    found = rows["verdict"].value_counts()
+    untested = int(found.get(NOT_TESTABLE, 0))
+    tested = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found.get(verdict) and verdict != NOT_TESTABLE]
+    if not tested:
+        return f"Of {untested} {what}, none is testable here."
+    more = f" {untested} more {'is' if untested == 1 else 'are'} {NOT_TESTABLE}." if untested else ""
+    return f"Of {len(rows) - untested} {what}: {'; '.join(tested)}.{more}"
+
+
+def _not_counted(findings: Findings) -> str:
+    found = findings.claims["standing"].value_counts()
     return (
-        f"Each verdict stands on 95 % intervals of its own and is not corrected for the number of claims (no Holm): of the {judged} "
-        f"that were judged, about {math.ceil(_CHANCE * judged)} may be owed to chance."
+        f"Not counted, and without a verdict: {found.get('restatement', 0)} restatements, which follow from statements, and "
+        f"{found.get('absolute', 0)} absolute numbers of other machines."
     )
 
 
-def _counted(claims: pd.DataFrame) -> str:
-    found = claims["verdict"].value_counts()
-    return listing([f"{found[verdict]} {WORDS[verdict]}" for verdict in VERDICTS if found.get(verdict)])
+def _sure(findings: Findings) -> str:
+    judged = int(findings.claims["p_adjusted"].notna().sum())
+    return f"Verdicts are corrected for the {judged} statements that were tested (Holm)." if judged else ""
 
 
 def _smoke(findings: Findings) -> str:
@@ -117,11 +122,11 @@ def _smoke(findings: Findings) -> str:
     return f"There are only smoke runs (profile quick) of {listing(names)}: their verdicts show that everything works and are no evidence."
 
 
-def _refuted(findings: Findings, most: int = _MOST_NAMED) -> str:
-    rows = findings.claims[findings.claims["verdict"] == "refuted"]
+def _not_reproduced(findings: Findings, most: int = _MOST_NAMED) -> str:
+    rows = findings.claims[findings.claims["verdict"] == NOT_REPRODUCED]
     parts = [f"no. {place + 1} ({_both(row)})" for place, row in zip(rows.index, rows.to_dict("records"), strict=True)]
     more = f"; and {len(parts) - most} more" if len(parts) > most else ""
-    return f"Refuted: {'; '.join(parts[:most])}{more}." if parts else ""
+    return f"Not reproduced here: {'; '.join(parts[:most])}{more}." if parts else ""
 
 
 def _both(row: Mapping[str, Any]) -> str:
@@ -151,7 +156,7 @@ def _effects(findings: Findings) -> str:
         f"{row['title']}: {quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}, {row['verdict']}"
         for row in rows
     ]
-    return f"What the faults of the published set-ups change in the throughput: {'; '.join(parts)}." if parts else ""
+    return f"What the flaws of the published set-ups change in the throughput: {'; '.join(parts)}." if parts else ""
 
 
 def _explained(findings: Findings) -> str:
@@ -160,7 +165,7 @@ def _explained(findings: Findings) -> str:
         nearer = abs(math.log(row["faulty"] / row["published"])) < abs(math.log(row["equal"] / row["published"]))
         equal, faulty, published = (amount(row[name], RATIOS) for name in ("equal", "faulty", "published"))
         parts.append(
-            f"{row['first']} has {equal} the throughput of {row['second']} on equal work and {faulty} with the faults, "
+            f"{row['first']} has {equal} the throughput of {row['second']} on equal work and {faulty} with the flaws, "
             f"{'nearer to' if nearer else 'no nearer to'} the published {published}"
         )
     return f"Side by side: {'; '.join(parts)}." if parts else ""
@@ -176,18 +181,13 @@ def _missing(findings: Findings) -> str:
 
 
 def _untestable(findings: Findings) -> str:
-    rows = findings.claims[findings.claims["verdict"] == "not testable"]
-    absolute = rows["kind"] == "absolute"
-    without = ~absolute & (rows["run_id"] == "")
+    rows = findings.claims[findings.claims["verdict"] == NOT_TESTABLE]
+    without = int((rows["run_id"] == "").sum())
     parts = [
         f"{count} {words}"
         for count, words in (
-            (
-                int(absolute.sum()),
-                "about absolute numbers of another machine, which are shown beside ours and never judged",
-            ),
-            (int(without.sum()), "about an experiment without a run"),
-            (int((~absolute & ~without).sum()), "for the reason that stands beside each"),
+            (without, "about an experiment without a run"),
+            (len(rows) - without, "for the reason that stands beside each"),
         )
         if count
     ]
@@ -201,7 +201,7 @@ def _machines(findings: Findings) -> str:
 
 def _measured(findings: Findings) -> list[str]:
     if not findings.run.blocks_count:
-        return ["What the faults change was not measured in this run."]
+        return ["What the flaws change was not measured in this run."]
     return [
         *sentences.failures(findings.run),
         sentences.noise(findings.run),

@@ -1,35 +1,33 @@
 """Runs of which only the outcome is made up: cells with given amounts, for what judges outcomes."""
 
-import itertools
 from dataclasses import dataclass, field
 
 import pandas as pd
 
-# Peaks and counts have no interval of their own.
-WITHOUT_INTERVAL = {
-    "rss_peak_bytes",
-    "errors_count",
-    "threads_count",
-    "build_s",
-    "max_s",
-    "mean_s",
-    "stddev_s",
-    "tm99_s",
-}
+# A run gives these no interval.
+WITHOUT_INTERVAL = {"errors_count", "threads_count", "build_s"}
+LAUNCHES = 8
 
 
 @dataclass
 class MadeUp:
-    """What :class:`runners.analyse.cell_ratios.Measured` asks for."""
+    """A :class:`runners.analyse.cell_ratios.Measured`, whose paired ratios have intervals of a relative half-width."""
 
     cells: pd.DataFrame
-    comparisons: pd.DataFrame
     noise_floor_ratio: dict = field(default_factory=dict)
+    width: float = 0.001
+
+    def paired(self, first, second):
+        rates = self.cells.set_index(["system", "workload"])["throughput_rps"]
+        ratio = rates[tuple(first)] / rates[tuple(second)]
+        ends = {"ratio_low": ratio / (1 + self.width), "ratio_high": ratio * (1 + self.width)}
+        return {"ratio": ratio, **ends, "p_value": 0.0, "blocks_count": LAUNCHES}
 
 
-def cell(system, workload, width=0.001, **amounts):
+def cell(system, workload, width=0.001, generator="perf-gauge", **amounts):
     """A cell: its amounts, with intervals of a relative half-width for those that have them."""
-    row = {"system": system, "workload": workload, "status": "ok", "bottleneck": "server"}
+    row = {"system": system, "workload": workload, "status": "ok", "bottleneck": "server", "generator": generator}
+    row["trials_count"] = LAUNCHES
     for name, value in amounts.items():
         row[name] = value
         if name not in WITHOUT_INTERVAL and isinstance(value, int | float):
@@ -38,15 +36,7 @@ def cell(system, workload, width=0.001, **amounts):
     return row
 
 
-def run_of(rows, floor=1.005, paired=True, width=0.001):
-    """A run with these cells; `paired`: with the comparisons of throughputs that a run makes itself."""
+def run_of(rows, floor=1.005, width=0.001):
+    """A run with these cells."""
     frame = pd.DataFrame(rows)
-    pairs = []
-    for workload, group in frame.groupby("workload", sort=False):
-        known = group.dropna(subset=["throughput_rps"]) if paired and "throughput_rps" in group else group.iloc[:0]
-        for (_, a), (_, b) in itertools.combinations(known.iterrows(), 2):
-            ratio = a["throughput_rps"] / b["throughput_rps"]
-            ends = {"ratio": ratio, "ratio_low": ratio / (1 + width), "ratio_high": ratio * (1 + width)}
-            pairs.append({"workload": workload, "system_a": a["system"], "system_b": b["system"], **ends})
-    columns = ["workload", "system_a", "system_b", "ratio", "ratio_low", "ratio_high"]
-    return MadeUp(frame, pd.DataFrame(pairs, columns=columns), dict.fromkeys(frame["workload"], floor))
+    return MadeUp(frame, dict.fromkeys(frame["workload"], floor), width)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from runners.analyse.claims import load_claims
-from runners.analyse.faults import effects, explained, load_faults
+from runners.analyse.faults import Fault, effects, explained, load_faults, touching
 from runners.analyse.published import figures, sources
 from runners.analyse.results import analyse
 from runners.errors import WrkbookError
@@ -63,8 +63,11 @@ def test_an_effect_is_the_paired_ratio_with_its_verdict(tmp_path):
     assert views["ratio"] == pytest.approx(1.25, rel=0.02)
     assert views["ratio_high"] - views["ratio_low"] < 0.05  # drift between blocks has cancelled
     assert found["verdict"][["views-and-skipped-fields", "gin-handler"]].tolist() == ["faster", "slower"]
-    assert found["verdict"]["copies-glaze"] in ("equivalent", "inconclusive")
-    assert views["p_adjusted"] < 0.05
+    assert found["verdict"]["copies-glaze"] not in ("faster", "slower")
+
+
+def test_effects_are_exploratory_and_carry_no_p_value(tmp_path):
+    assert not [name for name in found_of(tmp_path, EQUAL | FAULTY) if name.startswith("p_")]
 
 
 def test_a_fault_whose_cells_were_not_measured_says_so(tmp_path):
@@ -76,9 +79,10 @@ def test_a_fault_whose_cells_were_not_measured_says_so(tmp_path):
 
 
 def test_where_the_load_generator_was_the_limit_the_effect_is_a_bound(tmp_path):
-    odd = {VIEWS: {"server_busy": 0.5, "generator_busy": 1.0}}
-    views = found_of(tmp_path, EQUAL | FAULTY, odd=odd).loc["views-and-skipped-fields"]
-    assert views["verdict"] == "at least"
+    run = analysed(tmp_path, EQUAL | FAULTY)
+    run.cells.loc[run.cells["system"] == VIEWS[0], "bottleneck"] = "generator"
+    views = effects(FAULTS, run).set_index("id").loc["views-and-skipped-fields"]
+    assert views[["having_bound", "without_bound"]].tolist() == [True, False]
     assert "the load generator was the limit of drogon-as-published+simdjson" in views["why"]
 
 
@@ -100,12 +104,34 @@ def test_two_cells_that_share_no_sound_block_give_no_ratio(tmp_path):
             self.cells, self.noise_floor_ratio = run.cells, run.noise_floor_ratio
 
         def paired(self, *_):
-            return dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p_value"), math.nan)
+            return dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p_value"), math.nan) | {"blocks_count": 0}
 
     run = Apart(analysed(tmp_path, EQUAL | FAULTY))
     found = effects(FAULTS, run).set_index("id")
     assert found["why"]["views-and-skipped-fields"] == "no block has sound trials of both"
     assert explained(load_claims(), figures(), FAULTS, run).empty
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("decode-1-drogon-simdjson-over-glaze", {"views-and-skipped-fields", "copies-glaze"}),
+        ("decode-10-drogon-simdjson-over-glaze", {"views-and-skipped-fields", "copies-glaze", "nine-operations"}),
+        ("roundtrip-10-drogon-simdjson-over-glaze", {"empty-round-trip"}),
+        ("go-sql1-over-json", set()),
+    ],
+)
+def test_a_claim_is_touched_by_the_faults_of_its_handlers_and_of_its_load(claim, expected):
+    asked = next(each for each in load_claims() if each.id == claim)
+    assert {fault.id for fault in touching(FAULTS, asked)} == expected
+
+
+def test_a_fault_that_nothing_here_measures_touches_the_experiments_that_it_names():
+    about = {"id": "x", "source": "webserver-benchmarks", "title": "t", "what": "w", "unmeasured": "u"}
+    asked = {each.id: each for each in load_claims()}
+    known = [Fault(**about, experiments=("01-ping",)), Fault(**about)]
+    assert touching(known, asked["ping-gin-over-drogon"]) == known[:1]
+    assert not touching(known, asked["decode-1-drogon-simdjson-over-glaze"])
 
 
 def test_a_run_without_trials_gives_no_effect(tmp_path):

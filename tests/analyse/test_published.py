@@ -138,6 +138,22 @@ def test_a_figure_of_each_source_is_where_it_belongs():
     assert known.loc[("express", "json10@20000"), "errors_count"] == 7 + 62627 + 131594
 
 
+def test_every_figure_says_which_tool_printed_it():
+    printed = figures().groupby("source")["generator"].unique().map(list).to_dict()
+    assert printed == {
+        "webserver-benchmarks": ["wrk"],
+        "go-http-server-benchmark": ["autocannon"],
+        "perf-gauge-no-keep-alive": ["perf-gauge"],
+        "go-response-to-swift": ["wrk"],
+    }
+    for name, file in FILES:
+        assert file.tool in ("table", SOURCES[name].generator)
+
+
+def test_draft_http_tunnel_s_figures_stand_beside_no_program_of_ours():
+    assert "asio-relay" not in set(figures()["system"])
+
+
 def test_a_cell_is_published_once_by_a_source():
     assert not figures().duplicated(["source", "system", "workload"]).any()
 
@@ -151,7 +167,7 @@ def test_beside_our_cells_stand_the_published_throughputs_with_their_machine():
 
 def test_a_system_that_no_one_named_is_an_error_that_names_it(tmp_path):
     (tmp_path / "sources.toml").write_text(
-        '[s]\ntitle = "t"\ndocuments = []\nmachine = "m"\nload = "l"\n[[s.files]]\nname = "a.csv"\nplace = "p"\n'
+        '[s]\ntitle = "t"\ndocuments = []\nmachine = "m"\ngenerator = "wrk"\nload = "l"\n[[s.files]]\nname = "a.csv"\nplace = "p"\n'
         'tool = "table"\nexperiment = "01-ping"\nworkload = "ping"\n'
     )
     (tmp_path / "s").mkdir()
@@ -162,7 +178,7 @@ def test_a_system_that_no_one_named_is_an_error_that_names_it(tmp_path):
 
 def test_an_unknown_key_of_a_source_is_an_error_that_names_it(tmp_path):
     (tmp_path / "sources.toml").write_text(
-        '[s]\ntitle = "t"\ndocuments = []\nmachine = "m"\nload = "l"\nfiles = []\nos = "x"\n'
+        '[s]\ntitle = "t"\ndocuments = []\nmachine = "m"\ngenerator = "wrk"\nload = "l"\nfiles = []\nos = "x"\n'
     )
     with pytest.raises(WrkbookError, match=r"sources\.toml: .*os"):
         sources(tmp_path)

@@ -51,12 +51,13 @@ def test_every_claim_has_a_verdict_from_the_run_that_was_written_down(judged):
     found = summary(data, "made-up")
     assert found["schema"] == SUMMARY_SCHEMA
     ratio = claim(found, "decode-10-drogon-simdjson-over-gin-json")
-    assert (ratio["verdict"], ratio["run_id"]) == ("direction only", "plain")
+    assert (ratio["verdict"], ratio["run_id"]) == ("right direction, size off by more than 1.5 ×", "plain")
+    assert ratio["p_value"] <= ratio["p_adjusted"] < 0.05
     assert ratio["ours"]["value"] == pytest.approx(3, rel=0.02)
     assert ratio["ours"]["low"] < ratio["ours"]["value"] < ratio["ours"]["high"]
-    assert "json10@19900 in the place of json10@20000" in claim(found, "go-throughput-20000-over-20")["why"]
+    assert "json10@19900 for json10@20000" in claim(found, "go-throughput-20000-over-20")["why"]
     proxies = [each for each in found["claims"] if each["experiment"] == "06-tcp-proxies"]
-    assert {each["verdict"] for each in proxies} == {"not testable"}
+    assert {each["verdict"] for each in proxies if each["standing"] == "statement"} == {"not testable here"}
     assert found["evidence"]["01-ping"] == {"run_id": None, "why": "run lost of 01-ping is not here any more"}
 
 
@@ -73,11 +74,12 @@ def test_the_report_is_whole_and_needs_nothing_from_outside(judged):
     html = (data / "processed" / PLACE / "made-up" / "report.html").read_text()
     executed = (data / "processed" / PLACE / "made-up" / "notebook.ipynb").read_text()
     assert '"output_type": "error"' not in executed
-    assert html.count("<details") == 4
+    assert html.count("<details") == 4 + 2  # a fold for each source, for restatements and for absolutes
     assert html.count("<img ") == 2
     assert "<li>Not judged yet" not in html
     assert not re.search(r'(?:src|href)="(?:https?:)?//', html)
-    assert "not corrected for the number of claims" in html
+    assert "statements that were tested (Holm)" in html
+    assert "refute" not in html.lower()
     assert "their verdicts show that everything works and are no evidence" in html
 
 
@@ -94,7 +96,7 @@ def test_without_any_run_and_without_measuring_it_says_so_and_ends_well(tmp_path
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     assert "No run of any experiment is here" in outcome.stdout
     found = summary(tmp_path, "none")
-    assert {each["verdict"] for each in found["claims"]} == {"not testable"}
+    assert {each["verdict"] for each in found["claims"]} == {"not testable here", ""}
     assert "no run of 06-tcp-proxies here" in {each["why"] for each in found["claims"]}
     assert found["cells"] == []
     again = wrkbook("report", "none", data=tmp_path)
