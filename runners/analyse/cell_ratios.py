@@ -12,7 +12,7 @@ from scipy import stats
 
 from runners.analyse.claims import CellName, over
 from runners.analyse.verdicts import LARGEST_EQUIVALENCE, band
-from runners.records import Interval
+from runners.records import GENERATOR_LIMITED, Interval
 
 # More of these is better. A cell that the generator limited shows only a lower bound of them.
 _MORE_IS_BETTER = {"throughput_rps", "goodput_rps"}
@@ -21,7 +21,6 @@ _WHOLE_SYSTEM = {"build_s"}
 _OF_THE_SERVER = {"build_s", "rss_peak_bytes", "threads_count", "cpu_per_request_s"}
 # Sums over all windows of a run: there is nothing to estimate.
 _COUNTS = {"errors_count", "threads_count"}
-_LIMITED = {"generator", "both"}
 
 
 class Measured(Protocol):
@@ -133,8 +132,8 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
         launches = float(found["blocks_count"])
     else:
         interval = _unpaired(*(amount(run, metric, cell) for cell in (first, second)))
-        launches = min(float(row["trials_count"]) for row in rows)
-    bound = [row.get("bottleneck") in _LIMITED for row in rows]
+        launches = min(float(row["launches_count"]) for row in rows)
+    bound = [row.get("bottleneck") in GENERATOR_LIMITED for row in rows]
     load_free = metric in _OF_THE_SERVER | _COUNTS
     return CellRatio(
         interval=interval,

@@ -14,7 +14,7 @@ from runners import histograms
 from runners.analyse.checks import bottleneck
 from runners.analyse.comparisons import of_cell
 from runners.analyse.estimates import UNKNOWN, geometric_mean_interval
-from runners.analyse.percentiles import percentile_intervals
+from runners.analyse.percentiles import around, percentile_intervals
 from runners.analyse.tables import CORRECTED, Tables
 from runners.analyse.usage import ROLES
 from runners.records import PERCENTILES, Histogram, Interval, percentile_column
@@ -42,6 +42,9 @@ _CURVE = tuple(round(100 * (1 - tail), 4) for tail in np.geomspace(0.5, 0.0001, 
 _CURVE_COLUMNS = ["system", "workload", "percentile", "value_s", "estimable"]
 
 
+_STATISTICS = {"mean_s": histograms.mean, "stddev_s": histograms.stddev, "tm99_s": histograms.trimmed_mean}
+
+
 def build_cells(
     tables: Tables, throughputs: pd.Series, planned: Iterable[tuple[str, str]], nonconforming: dict[str, str]
 ) -> pd.DataFrame:
@@ -55,8 +58,8 @@ def build_cells(
     -------
     system, server, codec, workload, operations_count, body_bytes; launches_count (valid ones) of launches_made_count; throughput_rps with
     _low_ and _high_, speed_ratio, goodput_rps; p50_s … p99_99_s with _low_ and _high_, max_s, tm99_s (NaN where little_ratio is below
-    `LEAST_LITTLE`), mean_s, stddev_s; corrected_p50_s … corrected_max_s with _low_ and _high_, as the load generator prints them after
-    its own correction; cpu_per_request_s with its interval and split; rss_peak_bytes,
+    `LEAST_LITTLE`), mean_s, stddev_s; corrected_p50_s … corrected_max_s with _low_ and _high_, as the load generator prints them
+    after its own correction; cpu_per_request_s with its interval and split; rss_peak_bytes,
     pss_bytes, fds_count, established_count (connections, by the kernel's table), threads_count, context_switches_per_request_ratio;
     generator_cpu_per_request_s and backend_cpu_per_request_s (sampled; NaN without a backend); offered_rps (NaN in a closed loop);
     server_busy_fraction, server_used_fraction (its own part of that) and those of generator and backend;
@@ -166,7 +169,7 @@ def _latency(tables: Tables, sound: pd.DataFrame, system: str, workload: str) ->
     in_one_piece = sound[sound["turns_count"] == 0]
     little = float(in_one_piece["little_ratio"].median())
     if little < LEAST_LITTLE:
-        found |= {name: np.nan for name in found if name not in ("mean_s", "stddev_s")}
+        found |= {name: np.nan for name in found if not name.startswith(("mean_", "stddev_"))}
     for name in CORRECTED:
         each = in_one_piece[name].astype(float).groupby(in_one_piece["block"]).median().dropna()
         known = geometric_mean_interval(each.to_numpy()) if len(each) and (each > 0).all() else UNKNOWN
@@ -179,13 +182,10 @@ def _service_times(launches: list[Histogram]) -> dict[str, float]:
     found: dict[str, float] = {}
     for percentile, interval in percentile_intervals(launches, PERCENTILES).items():
         found |= _named(percentile_column(percentile), interval)
-    values, counts = merged.values_us, merged.counts
-    return found | {
-        "max_s": histograms.maximum(values, counts) * _US,
-        "mean_s": histograms.mean(values, counts) * _US,
-        "stddev_s": histograms.stddev(values, counts) * _US,
-        "tm99_s": histograms.trimmed_mean(values, counts) * _US,
-    }
+    for column, statistic in _STATISTICS.items():
+        each = np.array([statistic(launch.values_us, launch.counts) for launch in launches if launch.total_count])
+        found |= _named(column, around(statistic(merged.values_us, merged.counts) * _US, each))
+    return found | {"max_s": histograms.maximum(merged.values_us, merged.counts) * _US}
 
 
 def _named(column: str, interval: Interval) -> dict[str, float]:

@@ -18,7 +18,7 @@ from runners.analyse.cell_ratios import cell_ratio
 from runners.analyse.claims import CellName, Claim, published_value
 from runners.analyse.published import describe
 from runners.analyse.results import Results
-from runners.analyse.verdicts import verdict
+from runners.analyse.verdicts import bound, verdict
 from runners.errors import WrkbookError
 from runners.folders import PUBLISHED
 from runners.records import Workload
@@ -132,12 +132,10 @@ def _effect(fault: Fault, run: Results) -> dict[str, object]:
     found = cell_ratio(run, "throughput_rps", having, without)
     if math.isnan(found.interval.value):
         return row | {"why": "no block has sound trials of both"}
-    limited = [str(cell) for cell, bound in zip((having, without), found.bound, strict=True) if bound]
+    limited = [str(cell) for cell, is_bound in zip((having, without), found.bound, strict=True) if is_bound]
     row |= dict(zip(_RATIO, (found.interval.value, found.interval.low, found.interval.high), strict=True))
     row |= {"having_bound": found.bound[0], "without_bound": found.bound[1]}
-    row |= {
-        "verdict": verdict(found.interval, found.floor, first_limited=found.bound[0], second_limited=found.bound[1])
-    }
+    row |= {"verdict": verdict(found.interval, found.floor, bound(*found.bound))}
     return row | {"why": f"the load generator was the limit of {' and '.join(limited)}" if limited else ""}
 
 

@@ -37,5 +37,7 @@ def percentile_intervals(launches: Sequence[Histogram], asked: Sequence[float]) 
 
 def around(value: float, own: NDArray[np.float64]) -> Interval:
     """Return a value with the relative interval that the launches' `own` values show, in whatever unit these are."""
+    if not len(own):
+        return UNKNOWN
     spread = mean_interval(np.log(np.maximum(own, HALF_A_MICROSECOND)))
     return Interval(value, value * math.exp(spread.low - spread.value), value * math.exp(spread.high - spread.value))

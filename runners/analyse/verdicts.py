@@ -16,6 +16,7 @@ from scipy import stats
 
 from runners.records import Bound, Interval, Verdict
 
+SIGNIFICANCE = 0.05
 SMALLEST_BAND = 0.02
 LARGEST_EQUIVALENCE = 0.05
 

@@ -27,7 +27,7 @@ class MadeUp:
 def cell(system, workload, width=0.001, generator="perf-gauge", **amounts):
     """A cell: its amounts, with intervals of a relative half-width for those that have them."""
     row = {"system": system, "workload": workload, "status": "ok", "bottleneck": "server", "generator": generator}
-    row["trials_count"] = LAUNCHES
+    row["launches_count"] = LAUNCHES
     for name, value in amounts.items():
         row[name] = value
         if name not in WITHOUT_INTERVAL and isinstance(value, int | float):

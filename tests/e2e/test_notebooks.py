@@ -37,7 +37,7 @@ def test_the_summary_holds_all_systems_and_workloads_with_intervals(quick_run, e
         assert cell["status"] == "ok", cell
         rate = cell["throughput_rps"]
         # An interval needs two launches, and a machine that has much else to do may leave one of them.
-        assert cell["trials_count"] == 1 or rate["low"] <= rate["value"] <= rate["high"]
+        assert cell["launches_count"] == 1 or rate["low"] <= rate["value"] <= rate["high"]
         assert cell["errors_count"] == 0
     assert summary["conclusions"]
     assert summary["noise_floor"]
