@@ -68,8 +68,9 @@ def sources(folder: Path) -> dict[str, Path]:
 
 
 def artifact(server: Server, image: Image) -> Artifact:
-    """The artifact for the present sources. Its key covers every file that it is made from, the image's packages, and the CPU with
-    the level that it is built for.
+    """Return the artifact for the present sources.
+
+    Its key covers every file that it is made from, the image's packages, the CPU, and the level that it is built for.
     """
     digest = hashlib.sha256()
     for folder in sources(server.folder).values():
