@@ -27,6 +27,15 @@ def test_what_was_written_is_read_again(run):
     assert [found.run_id for found in runs("02-json-decode", run.base)] == ["r1"]
 
 
+def test_codecs_whose_names_have_slashes_are_files_of_one_folder_side_by_side(run):
+    run.write_block(1, [TRIAL, {**TRIAL, "system": "gin+encoding/json/v2"}])
+    assert sorted(path.relative_to(run.folder).as_posix() for path in run.folder.glob("block-*/**/*")) == [
+        "block-001/gin+encoding-json--decode-10.json.xz",
+        "block-001/gin+encoding-json-v2--decode-10.json.xz",
+    ]
+    assert sorted(trial["system"] for trial in run.trials()) == ["gin+encoding/json", "gin+encoding/json/v2"]
+
+
 def test_a_block_is_never_overwritten(run):
     run.write_block(1, [TRIAL])
     with pytest.raises(WrkbookError, match="never overwritten"):

@@ -15,6 +15,7 @@ from tqdm import tqdm
 from runners.errors import WrkbookError
 from runners.folders import CONTRACT_DATA, cache_folder
 from runners.systems.catalogue import Server
+from runners.systems.cpu_level import own_level
 from runners.systems.image import Image, remove_tree
 from runners.systems.locking import exclusive
 from runners.systems.sandbox import Sandbox
@@ -67,13 +68,18 @@ def sources(folder: Path) -> dict[str, Path]:
 
 
 def artifact(server: Server, image: Image) -> Artifact:
-    """The artifact for the present sources. Its key covers every file that it is made from, the image's packages, and the CPU."""
+    """Return the artifact for the present sources.
+
+    Its key covers every file that it is made from, the image's packages, the CPU, and the level that it is built for.
+    """
     digest = hashlib.sha256()
     for folder in sources(server.folder).values():
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
             digest.update(path.read_bytes())
     digest.update(json.dumps([image.key, sorted(image.versions.items()), _cpu_model()]).encode())
+    if environment := server.build.environment(own_level()):
+        digest.update(json.dumps(environment, sort_keys=True).encode())
     return Artifact(server, image, digest.hexdigest()[:12])
 
 
@@ -94,6 +100,11 @@ def build(server: Server, image: Image) -> Artifact:
     return wanted
 
 
+def build_environment(server: Server) -> dict[str, str]:
+    """Return the environment of a server's build commands on this machine."""
+    return CACHE_ENV | server.build.environment(own_level())
+
+
 def _run(wanted: Artifact) -> None:
     server, partial = wanted.server, wanted.folder.with_name(wanted.folder.name + ".partial")
     remove_tree(partial)
@@ -104,7 +115,7 @@ def _run(wanted: Artifact) -> None:
         wanted.image,
         read_only=sources(server.folder),
         writable={"/build": partial, "/cache": cache},
-        env=CACHE_ENV,
+        env=build_environment(server),
         workdir="/src",
         builds=True,
     )
@@ -114,9 +125,8 @@ def _run(wanted: Artifact) -> None:
         _step(server.name, command, sandbox, partial / "wrkbook-build.log")
         seconds.append(round(time.monotonic() - started, 2))
     # A sandbox ends with the thread that started it; so a build that was interrupted never gets this far.
-    (partial / "wrkbook-build.json").write_text(
-        json.dumps({"commands": server.build.commands, "flags": server.build.flags, "seconds": seconds}, indent=1)
-    )
+    record = {"commands": server.build.commands, "flags": server.build.stated(own_level()), "seconds": seconds}
+    (partial / "wrkbook-build.json").write_text(json.dumps(record, indent=1))
     remove_tree(wanted.folder)
     os.rename(partial, wanted.folder)  # noqa: PTH104
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from runners.errors import WrkbookError
 from runners.folders import CONTRACT_DATA, cache_folder
-from runners.systems.build import CACHE_ENV
+from runners.systems.build import build_environment
 from runners.systems.catalogue import Server
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
@@ -89,7 +89,7 @@ def _build(server: Server, image: Image, cpus: list[int], folder: Path, *, fresh
         image,
         read_only={"/src": folder / "src", "/contract": CONTRACT_DATA},
         writable={"/build": output, "/cache": cache, _COMPILED: folder / "compiled"},
-        env=CACHE_ENV | _COMPILER_CACHES,
+        env=build_environment(server) | _COMPILER_CACHES,
         workdir="/src",
         builds=True,
     )

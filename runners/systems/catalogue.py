@@ -52,10 +52,28 @@ class Service(_Strict):
 
 
 class Build(_Strict):
-    """How a server is built, inside the image: the folder is at /src (read-only), the result goes to /build."""
+    """How a server is built, inside the image: the folder is at /src (read-only), the result goes to /build.
+
+    Attributes
+    ----------
+    flags : the options that a reader of the report should know
+    env : environment variables of the commands; ``{goamd64}`` is the level of the CPU, v1 to v4. The report shows them with
+        the flags
+    """
 
     commands: list[list[str]] = Field(default_factory=list)
     flags: str = ""
+    env: dict[Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")], str] = Field(default_factory=dict)
+
+    def environment(self, level: str) -> dict[str, str]:
+        """Return the variables for a CPU of this level, without those that are empty there."""
+        filled = {name: value.replace("{goamd64}", level) for name, value in self.env.items()}
+        return {name: value for name, value in filled.items() if value}
+
+    def stated(self, level: str) -> str:
+        """Return the flags and the variables for a CPU of this level, as the report shows them."""
+        variables = [f"{name} = {value}" for name, value in self.environment(level).items()]
+        return "; ".join([*([self.flags] if self.flags else []), *variables])
 
 
 class Start(_Strict):

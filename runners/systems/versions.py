@@ -9,6 +9,7 @@ from typing import Any
 
 from runners.errors import WrkbookError
 from runners.systems.catalogue import Server
+from runners.systems.cpu_level import own_level
 from runners.systems.image import SUITE, Image
 
 _TOOLCHAIN = ("wrk", "g++", "golang-go", "libc6")
@@ -31,6 +32,7 @@ def component_versions(servers: list[Server], image: Image) -> dict[str, Any]:
     WrkbookError
         When a manifest names a component that is not there.
     """
+    level = own_level()
     components = {
         f"{name} ({server.name})": _version(server, where, image)
         for server in servers
@@ -38,7 +40,7 @@ def component_versions(servers: list[Server], image: Image) -> dict[str, Any]:
     }
     return {
         "components": components,
-        "flags": {server.name: server.build.flags for server in servers if server.build.flags},
+        "flags": {server.name: flags for server in servers if (flags := server.build.stated(level))},
         "image": {"suite": f"Debian {SUITE}", "key": image.key},
         "toolchain": {package: image.versions[package] for package in _TOOLCHAIN if package in image.versions},
         "python": {"python": platform.python_version(), **{package: version(package) for package in _PYTHON}},

@@ -1,4 +1,4 @@
-// Command server decodes a batch as the published gin handler did, with and without its validation.
+// Command server decodes and encodes a batch as the published gin handlers did.
 package main
 
 import (

@@ -13,13 +13,13 @@ const (
 	maxDepth      = 128  // of nested objects and arrays, the root being level 1
 )
 
-// Batch is the request body. The members' names are given for encoding/json;
+// Batch is the request body, as encoding/json/v2 and simdjson-go decode it. The members' names are given for encoding/json/v2;
 // a zero value means "not given" throughout.
 type Batch struct {
 	Operations list[Operation] `json:"operations"`
 }
 
-// list is a slice; it is a type for encoding/json to stop at its bound.
+// list is a slice; it is a type for encoding/json/v2 to stop at its bound.
 type list[T any] []T
 
 type Operation struct {
@@ -107,41 +107,54 @@ func (b *Batch) Check() (r Receipt, err error) {
 }
 
 func (o *Operation) check(r *Receipt) error {
+	err := r.countOperation(o.Method, o.RelativeURL, len(o.Body.Filters), len(o.Body.ReadColumns), o.Body.OperationID.Text)
+	for i := 0; err == nil && i < len(o.Body.Filters); i++ {
+		err = r.countFilter(o.Body.Filters[i].Column, &o.Body.Filters[i].Value)
+	}
+	for i := 0; err == nil && i < len(o.Body.ReadColumns); i++ {
+		err = r.countReadColumn(o.Body.ReadColumns[i].Column, o.Body.ReadColumns[i].DataReturnType.Text)
+	}
+	return err
+}
+
+func (r *Receipt) countOperation(method, relativeURL string, filters, readColumns int, operationID string) error {
 	switch {
-	case o.Method != "POST":
+	case method != "POST":
 		return errMethod
-	case o.RelativeURL == "":
+	case relativeURL == "":
 		return errRelativeURL
-	case len(o.Body.Filters) == 0 || len(o.Body.Filters) > maxItems:
+	case filters == 0 || filters > maxItems:
 		return errFilters
-	case len(o.Body.ReadColumns) > maxItems:
+	case readColumns > maxItems:
 		return errReadColumns
 	}
-	r.Filters += len(o.Body.Filters)
-	r.ReadColumns += len(o.Body.ReadColumns)
-	r.TextBytes += len(o.Method) + len(o.RelativeURL) + len(o.Body.OperationID.Text)
-	for i := range o.Body.Filters {
-		f := &o.Body.Filters[i]
-		if !isName(f.Column) {
-			return errColumn
-		}
-		switch f.Value.Kind {
-		case Missing:
-			return errValue
-		case Null:
-			r.Nulls++
-		case Number:
-			r.NumberSum += f.Value.Number
-		}
-		r.TextBytes += len(f.Column) + len(f.Value.Text)
+	r.Filters += filters
+	r.ReadColumns += readColumns
+	r.TextBytes += len(method) + len(relativeURL) + len(operationID)
+	return nil
+}
+
+func (r *Receipt) countFilter(column string, value *Scalar) error {
+	if !isName(column) {
+		return errColumn
 	}
-	for i := range o.Body.ReadColumns {
-		c := &o.Body.ReadColumns[i]
-		if !isName(c.Column) {
-			return errColumn
-		}
-		r.TextBytes += len(c.Column) + len(c.DataReturnType.Text)
+	switch value.Kind {
+	case Missing:
+		return errValue
+	case Null:
+		r.Nulls++
+	case Number:
+		r.NumberSum += value.Number
 	}
+	r.TextBytes += len(column) + len(value.Text)
+	return nil
+}
+
+func (r *Receipt) countReadColumn(column, dataReturnType string) error {
+	if !isName(column) {
+		return errColumn
+	}
+	r.TextBytes += len(column) + len(dataReturnType)
 	return nil
 }
 

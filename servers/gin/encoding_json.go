@@ -2,129 +2,139 @@ package main
 
 import (
 	"bytes"
-	"encoding/json/jsontext"
-	"encoding/json/v2"
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
 )
 
-// encodingJSON decodes with the standard library, by its second version, which is the one to use since Go 1.27: it compares
-// member names exactly and refuses invalid UTF-8 and lone surrogates by itself. The first version does neither.
+// encodingJSON is gin's own binding: ShouldBindJSON, which decodes with the first version of encoding/json. Since Go 1.27
+// that version is a layer of options over the second one. Whatever those options let pass and the contract does not,
+// restrict refuses first. The types have no binding tags, so gin's validator has nothing to do: Check holds the bounds,
+// as for every other codec.
 type encodingJSON struct {
-	reply bytes.Buffer
+	body  replay
+	batch *boundBatch
 }
+
+// replay is a request's body that was read before. Restrict needs all of it, and ShouldBindJSON reads a stream.
+type replay struct{ bytes.Reader }
+
+func (*replay) Close() error { return nil }
 
 func newEncodingJSON() codec { return new(encodingJSON) }
 
-// The contract leaves open which of two equal names counts, so none has to be remembered.
-var duplicateNames = jsontext.AllowDuplicateNames(true)
-
-func (c *encodingJSON) decode(body []byte, batch *Batch) error {
-	batch.Operations = batch.Operations[:0]
-	if err := json.Unmarshal(body, batch, duplicateNames); err != nil {
-		return err
+func (e *encodingJSON) decode(c *gin.Context, body []byte) (Receipt, error) {
+	if err := restrict(body); err != nil {
+		return Receipt{}, err
 	}
-	return checkDepth(body, batch)
+	e.body.Reset(body)
+	c.Request.Body = &e.body
+	// A new one for each request: in a reused slice encoding/json merges an item with what was there before.
+	e.batch = new(boundBatch)
+	if err := c.ShouldBindJSON(e.batch); err != nil {
+		return Receipt{}, err
+	}
+	return e.batch.check()
 }
 
-func (c *encodingJSON) encode(batch *Batch) ([]byte, error) {
-	c.reply.Reset()
-	err := json.MarshalWrite(&c.reply, batch, duplicateNames)
-	return c.reply.Bytes(), err
+// encode does what gin's c.JSON does, but for the headers: c.JSON would send a long reply without its length.
+func (e *encodingJSON) encode() ([]byte, error) { return json.Marshal(e.batch) }
+
+// boundBatch is a batch as gin's users write it: nil is "not given". The types of Batch have methods of the second version,
+// which the first one would call as well.
+type boundBatch struct {
+	Operations []boundOperation `json:"operations"`
 }
 
-// UnmarshalJSONFrom stops at the bound, where the library would go on: 4 MiB of {}, would take 400 MB.
-func (l *list[T]) UnmarshalJSONFrom(from *jsontext.Decoder) error {
-	token, err := from.ReadToken()
-	if err != nil {
-		return err
-	}
-	switch token.Kind() {
-	case jsontext.KindNull:
-		*l = nil
-		return nil
-	case jsontext.KindBeginArray:
-	default:
-		return errArray
-	}
-	items := (*l)[:0]
-	if items == nil {
-		items = make([]T, 0, 2)
-	}
-	for from.PeekKind() != jsontext.KindEndArray {
-		if len(items) == maxItems {
-			return errItems
-		}
-		items = append(items, *new(T))
-		if err = json.UnmarshalDecode(from, &items[len(items)-1]); err != nil {
-			return err
-		}
-	}
-	*l = items
-	_, err = from.ReadToken()
-	return err
+type boundOperation struct {
+	Method      string    `json:"method"`
+	RelativeURL string    `json:"relative-url"`
+	Body        boundBody `json:"body"`
 }
 
-func (o *Optional) UnmarshalJSONFrom(from *jsontext.Decoder) error {
-	*o = Optional{Given: from.PeekKind() != jsontext.KindNull}
-	return json.UnmarshalDecode(from, &o.Text)
+type boundBody struct {
+	Filters     []boundFilter     `json:"filters"`
+	ReadColumns []boundReadColumn `json:"readColumns,omitzero"`
+	OperationID *string           `json:"operationId,omitempty"`
 }
 
-func (o *Optional) MarshalJSONTo(to *jsontext.Encoder) error {
-	return to.WriteToken(jsontext.String(o.Text))
+type boundFilter struct {
+	Column string      `json:"column"`
+	Value  boundScalar `json:"value"`
 }
 
-func (s *Scalar) UnmarshalJSONFrom(from *jsontext.Decoder) error {
-	token, err := from.ReadToken()
-	if err != nil {
-		return err
-	}
-	switch token.Kind() {
-	case jsontext.KindNull:
-		*s = Scalar{Kind: Null}
-	case jsontext.KindTrue, jsontext.KindFalse:
-		*s = Scalar{Kind: Bool, Bool: token.Bool()}
-	case jsontext.KindString:
-		*s = Scalar{Kind: Text, Text: token.String()}
-	case jsontext.KindNumber:
-		*s = Scalar{Kind: Number}
-		s.Number, err = token.Float()
-	default:
+type boundReadColumn struct {
+	Column         string  `json:"column"`
+	DataReturnType *string `json:"dataReturnType,omitempty"`
+}
+
+// boundScalar is a type of its own because any cannot tell null from a value that is not given.
+type boundScalar Scalar
+
+func (s *boundScalar) UnmarshalJSON(value []byte) (err error) {
+	switch value[0] {
+	case 'n':
+		*s = boundScalar{Kind: Null}
+	case 't', 'f':
+		*s = boundScalar{Kind: Bool, Bool: value[0] == 't'}
+	case '"':
+		*s = boundScalar{Kind: Text}
+		err = json.Unmarshal(value, &s.Text)
+	case '[', '{':
 		err = errValue
+	default:
+		*s = boundScalar{Kind: Number}
+		s.Number, err = strconv.ParseFloat(string(value), 64)
 	}
 	return err
 }
 
-func (s *Scalar) MarshalJSONTo(to *jsontext.Encoder) error {
+func (s *boundScalar) MarshalJSON() ([]byte, error) {
 	switch s.Kind {
 	case Bool:
-		return to.WriteToken(jsontext.Bool(s.Bool))
+		return strconv.AppendBool(nil, s.Bool), nil
 	case Number:
-		return to.WriteToken(jsontext.Float(s.Number))
+		return json.Marshal(s.Number)
 	case Text:
-		return to.WriteToken(jsontext.String(s.Text))
+		return json.Marshal(s.Text)
 	default:
-		return to.WriteToken(jsontext.Null)
+		return []byte("null"), nil
 	}
 }
 
-// checkDepth refuses a body that nests too deep: the library's own limit is 10,000 levels. Only unknown members can, so
-// the body is not walked again unless it has more brackets than the batch accounts for.
-func checkDepth(body []byte, batch *Batch) error {
-	known := 2
-	for i := range batch.Operations {
-		body := &batch.Operations[i].Body
-		known += 3 + len(body.Filters) + len(body.ReadColumns)
+// check is Batch.Check for the bound types.
+func (b *boundBatch) check() (r Receipt, err error) {
+	if len(b.Operations) == 0 || len(b.Operations) > maxItems {
+		return r, errOperations
 	}
-	const deepest = 6 // the level of a filter
-	if bytes.Count(body, []byte{'{'})+bytes.Count(body, []byte{'['})-known <= maxDepth-deepest {
-		return nil
-	}
-	from := jsontext.NewDecoder(bytes.NewReader(body), duplicateNames)
-	for {
-		if _, err := from.ReadToken(); err != nil {
-			return nil // the end: Unmarshal has seen all of it
-		}
-		if from.StackDepth() > maxDepth {
-			return errDepth
+	r.Operations = len(b.Operations)
+	for i := range b.Operations {
+		if err = b.Operations[i].check(&r); err != nil {
+			return r, err
 		}
 	}
+	if math.IsInf(r.NumberSum, 0) {
+		return r, errNumberSum
+	}
+	return r, nil
+}
+
+func (o *boundOperation) check(r *Receipt) error {
+	err := r.countOperation(o.Method, o.RelativeURL, len(o.Body.Filters), len(o.Body.ReadColumns), deref(o.Body.OperationID))
+	for i := 0; err == nil && i < len(o.Body.Filters); i++ {
+		err = r.countFilter(o.Body.Filters[i].Column, (*Scalar)(&o.Body.Filters[i].Value))
+	}
+	for i := 0; err == nil && i < len(o.Body.ReadColumns); i++ {
+		err = r.countReadColumn(o.Body.ReadColumns[i].Column, deref(o.Body.ReadColumns[i].DataReturnType))
+	}
+	return err
+}
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }

@@ -16,11 +16,11 @@ import (
 
 const maxBody = 4 << 20
 
-// codec turns a body into a batch and a batch into a reply. It keeps its buffers from one request to the next: a batch
-// may borrow from the body and from the codec, the reply belongs to the codec.
+// codec decodes a body into a batch, checks the batch, and encodes it again. It keeps its buffers from one request to the
+// next: the batch may borrow from the body, and decode may change the body; the reply belongs to the codec.
 type codec interface {
-	decode(body []byte, batch *Batch) error
-	encode(batch *Batch) ([]byte, error)
+	decode(c *gin.Context, body []byte) (Receipt, error)
+	encode() ([]byte, error)
 }
 
 // newHandler routes the contract's workloads. There is no middleware: nothing is logged, and net/http recovers panics.
@@ -48,7 +48,7 @@ func newHandler(posts []*post, from *database) http.Handler {
 	bodies := &sync.Pool{New: func() any { return new([]byte) }}
 	router.POST("/discard/:db/:table", discard(bodies))
 	for path, newCodec := range map[string]func() codec{
-		"/dbop": newEncodingJSON, "/dbopjson": newEncodingJSON, "/dbopsimd": newSimdjsonGo,
+		"/dbop": newEncodingJSON, "/dbopjson": newEncodingJSON, "/dbopjsonv2": newEncodingJSONv2, "/dbopsimd": newSimdjsonGo,
 	} {
 		exchanges := &sync.Pool{New: func() any { return &exchange{codec: newCodec()} }}
 		router.POST(path+"/:db/:table", dbop(exchanges, (*exchange).receipt))
@@ -61,7 +61,6 @@ func newHandler(posts []*post, from *database) http.Handler {
 type exchange struct {
 	codec codec
 	body  []byte
-	batch Batch
 	reply []byte
 }
 
@@ -70,7 +69,7 @@ func (x *exchange) receipt(receipt Receipt) ([]byte, error) {
 	return x.reply, nil
 }
 
-func (x *exchange) echo(Receipt) ([]byte, error) { return x.codec.encode(&x.batch) }
+func (x *exchange) echo(Receipt) ([]byte, error) { return x.codec.encode() }
 
 func dbop(exchanges *sync.Pool, answer func(*exchange, Receipt) ([]byte, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
@@ -82,11 +81,7 @@ func dbop(exchanges *sync.Pool, answer func(*exchange, Receipt) ([]byte, error))
 			fail(c, status, err)
 			return
 		}
-		if err = x.codec.decode(x.body, &x.batch); err != nil {
-			fail(c, http.StatusBadRequest, err)
-			return
-		}
-		receipt, err := x.batch.Check()
+		receipt, err := x.codec.decode(c, x.body)
 		if err != nil {
 			fail(c, http.StatusBadRequest, err)
 			return

@@ -22,14 +22,18 @@ func hasLeadingZero(body []byte) bool {
 	}
 }
 
-// hasBadEscape finds what the parser lets pass: lone surrogates, and a few signs that it takes for digits.
+// hasBadEscape finds what simdjson-go and encoding/json let pass: lone surrogates, and for simdjson-go a few signs that it
+// takes for digits. It also accepts a body that is not well-formed.
 func hasBadEscape(body []byte) bool {
 	for {
 		i := bytes.IndexByte(body, '\\')
 		if i < 0 {
 			return false
 		}
-		if body = body[i+1:]; body[0] != 'u' {
+		if body = body[i+1:]; len(body) == 0 {
+			return true
+		}
+		if body[0] != 'u' {
 			body = body[1:]
 			continue
 		}

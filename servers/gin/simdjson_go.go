@@ -5,12 +5,14 @@ import (
 	"errors"
 	"unicode/utf8"
 
+	"github.com/gin-gonic/gin"
 	"github.com/minio/simdjson-go"
 )
 
 // simdjsonGo decodes with minio/simdjson-go, which writes a tape of the whole document; the batch is read off it in one
 // pass. Everything that a batch needs is kept for the next one.
 type simdjsonGo struct {
+	batch       Batch
 	parsed      *simdjson.ParsedJson
 	tape        tape
 	filters     []Filter     // of all operations
@@ -33,7 +35,14 @@ var (
 	errText   = errors.New("a string is required")
 )
 
-func (c *simdjsonGo) decode(body []byte, batch *Batch) (err error) {
+func (c *simdjsonGo) decode(_ *gin.Context, body []byte) (Receipt, error) {
+	if err := c.parse(body); err != nil {
+		return Receipt{}, err
+	}
+	return c.batch.Check()
+}
+
+func (c *simdjsonGo) parse(body []byte) (err error) {
 	// What the parser lets pass: any Unicode space around the document, invalid UTF-8, and whatever follows a NUL behind
 	// a true, false or null.
 	body = bytes.Trim(body, " \t\r\n")
@@ -46,7 +55,7 @@ func (c *simdjsonGo) decode(body []byte, batch *Batch) (err error) {
 	}
 	c.tape = tape{words: c.parsed.Tape, message: c.parsed.Message, strings: c.parsed.Strings.B}
 	c.filters, c.readColumns = c.filters[:0], c.readColumns[:0]
-	if err = c.batch(batch); err != nil {
+	if err = c.root(&c.batch); err != nil {
 		return err
 	}
 	if len(c.tape.strings) > 0 && hasBadEscape(body) || c.tape.negative && hasLeadingZero(body) {
@@ -55,7 +64,7 @@ func (c *simdjsonGo) decode(body []byte, batch *Batch) (err error) {
 	return nil
 }
 
-func (c *simdjsonGo) batch(batch *Batch) (err error) {
+func (c *simdjsonGo) root(batch *Batch) (err error) {
 	batch.Operations = batch.Operations[:0]
 	c.tape.at = 2 // behind the words of the root and of its brace
 	for err == nil && c.tape.more() {
@@ -223,7 +232,7 @@ func (c *simdjsonGo) scalar(s *Scalar) error {
 }
 
 // simdjson-go has no encoder for values that did not come from its tape.
-func (c *simdjsonGo) encode(batch *Batch) ([]byte, error) {
-	c.reply = appendBatch(c.reply[:0], batch)
+func (c *simdjsonGo) encode() ([]byte, error) {
+	c.reply = appendBatch(c.reply[:0], &c.batch)
 	return c.reply, nil
 }

@@ -51,6 +51,34 @@ def test_the_cells_of_every_fault_are_served_and_its_source_is_known():
             assert catalogue.system(cell.system, [cell.workload]).name == cell.system
 
 
+def test_the_gin_faults_are_shown_by_the_published_handlers_beside_what_gin_users_run():
+    shown = {fault.id: [str(cell.name) for cell in fault.cells] for fault in FAULTS}
+    decoded, published = "decode-10", "decode-as-published-10"
+    assert shown["gin-handler"] == [
+        f"gin-as-published+encoding/json at {published}",
+        f"gin+encoding/json at {decoded}",
+    ]
+    assert shown["simdjson-go-without-reuse"] == [
+        f"gin-as-published+simdjson-go at {published}",
+        f"gin+simdjson-go at {decoded}",
+    ]
+    assert shown["unsent-round-trip"] == [
+        "gin-as-published+encoding/json at roundtrip-as-published-10",
+        "gin+encoding/json at roundtrip-10",
+    ]
+
+
+def test_a_published_ratio_of_both_go_decoders_is_shown_with_the_faults_of_both(tmp_path):
+    rates = {("gin+simdjson-go", "decode-10"): 16e3, ("gin-as-published+simdjson-go", "decode-as-published-10"): 3e3}
+    run = analysed(tmp_path, EQUAL | FAULTY | rates)
+    row = (
+        explained(load_claims(), figures(), FAULTS, run).set_index("id").loc["decode-10-gin-simdjson-go-over-gin-json"]
+    )
+    assert row["equal"] == pytest.approx(2, rel=0.02)
+    assert row["faulty"] == pytest.approx(0.75, rel=0.02)
+    assert row["published"] == pytest.approx(60657.29 / 62428.45, abs=0.001)
+
+
 def test_only_references_serve_what_is_not_equal_work():
     for server in Catalogue().servers.values():
         for service in server.serves:

@@ -73,6 +73,38 @@ def test_only_the_handler_that_validates_refuses_an_empty_column(urls):
     assert statuses == {"encoding/json": 400, "unvalidated": 200, "glaze": 200}
 
 
+def test_gin_serves_the_published_handlers_and_one_without_validation():
+    served = [(service.codec, service.workload) for name, service in SERVICES if name == "gin-as-published"]
+    assert sorted(served) == [
+        ("encoding/json", "decode-as-published"),
+        ("encoding/json", "roundtrip-as-published"),
+        ("simdjson-go", "decode-as-published"),
+        ("unvalidated", "decode-as-published"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "statuses"),
+    [
+        (b'"id0"', b'""', (400, 200)),
+        (b'"POST"', b'"GET"', (400, 200)),
+        (b'"value": "', b'"value": 1, "x": "', (400, 200)),
+        (b'"col0"', b'""', (200, 200)),  # the published tags do not reach into readColumns
+    ],
+)
+def test_gin_s_binding_validates_and_simdjson_go_does_not(urls, was, becomes, statuses):
+    bad = BATCH.replace(was, becomes, 1)
+    assert bad != BATCH
+    found = [post(urls["gin-as-published"], path_of(codec)[1], bad) for codec in ("encoding/json", "simdjson-go")]
+    assert tuple(answer.status_code for answer in found) == statuses
+
+
+def test_gin_answers_ok_to_decode_and_to_the_round_trip_that_it_does_not_send(urls):
+    for name, service in SERVICES:
+        if name == "gin-as-published":
+            assert post(urls[name], service, BATCH).content == b'"OK"'
+
+
 def test_the_views_skip_a_field_of_a_wrong_type(urls):
     bad = BATCH.replace(b'"readColumns": [', b'"readColumns": [7, ', 1)
     assert bad != BATCH
