@@ -61,8 +61,11 @@ def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None
     for ax, workload in zip(axes, workloads, strict=True):
         shown = cells[cells["workload"] == workload]
         _throughput_panel(ax, shown, looks(cells))
-        for row, system in enumerate(shown["system"]):
-            beside(ax, row, (limits or {}).get((system, workload), ""), QUIET)
+        if limits is not None:
+            # The value labels of long bars need the room that the words take from the panel.
+            ax.set_xlim(0, 1.25 * ax.get_xlim()[1])
+            for row, system in enumerate(shown["system"]):
+                beside(ax, row, limits.get((system, workload), ""), QUIET)
     return chart
 
 

@@ -14,7 +14,7 @@ BACKEND = "backend"
 _WORDS = {
     "server": "server",
     "generator": "load generator",
-    "both": "server and load generator",
+    "both": "server and generator",
     "unsaturated": "nothing was busy",
 }
 

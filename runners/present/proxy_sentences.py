@@ -51,8 +51,7 @@ def conclusions(results: ProxyResults) -> list[str]:
         first[0] = f"Smoke run, not evidence: {first[0]}"
     rest = [
         *_failed_cases(notes),
-        *(_overlaps(results, workload) for workload in results.rated),
-        *costs[1:],
+        *(said for pair in zip(costs[1:], shared[1:], strict=True) for said in pair),
         *carried[1:],
     ]
     rest += [said(results, workload) for workload in results.ranked for said in (_slower, _behind)]
@@ -174,7 +173,7 @@ def _relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> str:
         counts.setdefault(said, []).append(system)
     ranked = sorted(counts.items(), key=lambda item: item[0].startswith("passed"))
     parts = [f"{listing(names)} {'each ' if len(names) > 1 else ''}{said}" for said, names in ranked]
-    return f"Relaying of ends, resets and slow readers: {'; '.join(parts)}."
+    return f"Relaying of half-closed connections, resets and slow readers: {'; '.join(parts)}."
 
 
 def _failed_cases(notes: Mapping[str, Mapping[str, Any] | None]) -> list[str]:

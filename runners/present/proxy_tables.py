@@ -68,10 +68,10 @@ def relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> Fragment:
         if found is None:
             continue
         failed = found["failed"]
-        words = "; ".join(f"not so: {note['case']} ({note['difference']})" for note in failed)
+        words = "; ".join(f"{note['case']} ({note['difference']})" for note in failed)
         passed = f"{found['tried'] - len(failed)} of {found['tried']}"
         rows.append([Cell(system), Cell(passed), Cell(words or "nothing", kind="words")])
-    return table("How the proxies relay: ends, resets, slow readers", heads, [Group("", rows)])
+    return table("How the proxies relay: half-closed connections, resets, slow readers", heads, [Group("", rows)])
 
 
 def name_cell(system: str) -> Cell:
