@@ -18,10 +18,14 @@ from numpy.typing import NDArray
 from runners import histograms
 from runners.analyse.estimates import UNKNOWN, mean_interval
 from runners.analyse.percentiles import HALF_A_MICROSECOND
+from runners.generators.perf_gauge import PerfGauge
 from runners.records import PERCENTILES, Histogram, Interval, percentile_column
 
 STATISTICS = (*(percentile_column(percentile) for percentile in PERCENTILES), "tm99_s")
 ADDED_COLUMNS = ["workload", "system", "statistic", "added_s", "added_low_s", "added_high_s"]
+
+IN_BURSTS = frozenset({PerfGauge.name})
+"""Load generators whose clients tick together: a p50 holds half of the queue that a burst makes, so no system is ranked by such times."""
 
 Floats = NDArray[np.float64]
 Blocks = dict[int, Histogram]

@@ -38,22 +38,34 @@ from runners.records import GENERATOR_LIMITED, PLACEBO
 
 
 @themed
-def throughput(cells: pd.DataFrame) -> Chart:
+def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None = None) -> Chart:
     """Completed requests per second with 95 % intervals: one panel per workload, one bar per system.
 
-    A bar whose load generator was the limit is hatched and its value marked "≥": the server could do more.
+    A bar whose load generator was the limit is hatched and its value marked "≥": the server could do more. What limited each cell stands
+    beside it where `limits` are given: (system, workload) → words.
     """
+    named = (
+        ""
+        if limits is None
+        else "\nRight: what limited each; where that is the backend, the throughput is the backend's."
+    )
     workloads = ordered(cells["workload"])
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],
         [int((cells["workload"] == workload).sum()) for workload in workloads],
         title="Throughput: completed requests per second",
         caption="Bars: geometric mean over launches; whiskers: 95 % interval. "
-        "Hatched and ≥: the load generator was the limit, the server could do more.",
+        f"Hatched and ≥: the load generator was the limit, the server could do more.{named}",
         description=f"Bar chart of completed requests per second for {_systems(cells)}. {_highest(cells)}",
     )
     for ax, workload in zip(axes, workloads, strict=True):
-        _throughput_panel(ax, cells[cells["workload"] == workload], looks(cells))
+        shown = cells[cells["workload"] == workload]
+        _throughput_panel(ax, shown, looks(cells))
+        if limits is not None:
+            # The value labels of long bars need the room that the words take from the panel.
+            ax.set_xlim(0, 1.25 * ax.get_xlim()[1])
+            for row, system in enumerate(shown["system"]):
+                beside(ax, row, limits.get((system, workload), ""), QUIET)
     return chart
 
 

@@ -1,4 +1,4 @@
-"""Charts of systems at the same offered rate: their service times, what they add to direct access, and who is faster."""
+"""Charts of systems at the same offered rate: their service times, and what they add to direct access. Nothing is ranked by them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from runners.present import charts
 from runners.present.frames import measured, ordered, without_placebo
 from runners.present.rows import beside, drawn, name_rows
 from runners.present.theme import BAD, FAINT, INK, MARKERS, QUIET, Chart, Look, looks, mixed, panels, themed
@@ -23,8 +22,12 @@ from runners.units import format_duration
 REGULAR = (50.0, 90.0, 99.0)
 TAIL = (99.9, 99.99)
 _ADDED = (50.0, 99.0, 99.9)
-# Below this share of the offered rate the times are not those of that rate.
-_OFFERED = 0.99
+OFFERED = 0.99
+"""Below this share of the offered rate the times are not those of that rate."""
+
+BURSTS = "perf-gauge's clients tick together, so requests come in bursts: the p50 holds about half of a burst's queue."
+NOT_RANKED = "No proxy is ranked by these times."
+"""What stands at every figure and table of service times until a generator sends each request at a time of its own."""
 
 
 def regular(cells: pd.DataFrame) -> Chart:
@@ -46,8 +49,9 @@ def added(frame: pd.DataFrame, cells: pd.DataFrame, direct: str) -> Chart:
         [_title(cells, workload) for workload in workloads],
         [part["system"].nunique() for part in parts],
         title=f"Added to the service time of direct access ({direct})",
-        caption="Difference of the percentiles of both, over the same blocks; whiskers: 95 % interval. What is not estimable is left out.",
-        description=f"Dot chart of the latency that each system adds to {direct}. {_most_added(frame)}",
+        caption="Difference of the percentiles of both, over the same blocks; whiskers: 95 % interval. What is not estimable is left out.\n"
+        f"{BURSTS} {NOT_RANKED}",
+        description=f"Dot chart of the latency that each system adds to {direct}. {_at_the_median(frame)} {BURSTS} {NOT_RANKED}",
         row_in=0.5,
         handles=_handles(_ADDED),
     )
@@ -66,16 +70,6 @@ def added(frame: pd.DataFrame, cells: pd.DataFrame, direct: str) -> Chart:
     return chart
 
 
-def ratios(compared: pd.DataFrame, cells: pd.DataFrame, baseline: str, statistic: str) -> Chart:
-    """One statistic of every system relative to `baseline`, with verdicts, from :func:`runners.analyse.latencies.compare_latencies`."""
-    rows = compared[compared["statistic"] == statistic]
-    noise = {str(workload): float(ratio) for workload, ratio in rows.groupby("workload")["noise_ratio"].first().items()}
-    known = {workload: ratio for workload, ratio in noise.items() if math.isfinite(ratio)}
-    shown = cells[cells["workload"].isin(rows["workload"])]
-    what = f"{statistic_words(statistic)} of the service time (lower is faster)"
-    return charts.ratios(rows, shown, baseline, known, what=what, points="ratio over the same blocks")
-
-
 def statistic_words(column: str) -> str:
     """``p99_9_s`` is "p99.9"."""
     return column.removesuffix("_s").replace("_", ".")
@@ -90,8 +84,8 @@ def _service_times(cells: pd.DataFrame, percentiles: Sequence[float], title: str
         [len(part) for part in parts],
         title=title,
         caption="Log axis; whiskers: 95 % interval over launches; right: the rate that was achieved, ▲ where it is below 99 % of the "
-        "offered one.",
-        description=f"Dot chart of {title} for {', '.join(ordered(without_placebo(cells)['system']))}.",
+        f"offered one.\n{BURSTS} {NOT_RANKED}",
+        description=f"Dot chart of {title} for {', '.join(ordered(without_placebo(cells)['system']))}. {BURSTS} {NOT_RANKED}",
         row_in=0.42,
         handles=_handles(percentiles),
     )
@@ -121,9 +115,9 @@ def _title(cells: pd.DataFrame, workload: str) -> str:
 
 
 def _achieved(cell: Mapping[str, float]) -> tuple[str, str]:
-    rate, offered = cell["unadjusted_rps"], cell["offered_rps"]
+    rate, offered = cell["throughput_rps"], cell["offered_rps"]
     words = f"{amount(rate, RATES).replace(' requests/s', '/s')}\n{rate / offered:.1%}"
-    return (words, FAINT) if rate >= _OFFERED * offered else (f"{words} ▲", BAD)
+    return (words, FAINT) if rate >= OFFERED * offered else (f"{words} ▲", BAD)
 
 
 def _estimate(cell: Mapping[str, float], percentile: float) -> tuple[float, float, float]:
@@ -188,7 +182,7 @@ def _signed(value_s: float) -> str:
     return f"{'+' if value_s >= 0 else '−'}{amount(abs(value_s), TIMES)}"
 
 
-def _most_added(frame: pd.DataFrame) -> str:
+def _at_the_median(frame: pd.DataFrame) -> str:
     rows = frame[(frame["statistic"] == "p50_s") & (frame["system"] != PLACEBO) & frame["added_s"].notna()]
     words = [f"{row.system} {_signed(row.added_s)} on {row.workload}" for row in rows.itertuples()]
     return f"At the median: {'; '.join(words)}." if words else "Nothing could be estimated."

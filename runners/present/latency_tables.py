@@ -1,4 +1,4 @@
-"""Tables of systems at the same offered rate: the published form, verdicts, what a connection costs, and how proxies behave."""
+"""Tables of systems at the same offered rate: the rates, and service times beside the published ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from runners.present.frames import cell_of, control_pairs, later_first, ordered
-from runners.present.latency_charts import statistic_words
+from runners.present.frames import cell_of, ordered
+from runners.present.latency_charts import BURSTS, NOT_RANKED, OFFERED, statistic_words
 from runners.present.markup import Cell, Fragment, Group, table
-from runners.present.tables import VERDICTS, estimate, p_value, without_number
-from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity
-from runners.records import PLACEBO
-from runners.units import format_size
+from runners.present.proxy_tables import name_cell
+from runners.present.tables import without_number
+from runners.present.wording import RATES, TIMES, amount, quantity
 
 _PUBLISHED = ("p50_s", "p90_s", "p99_s", "p99_9_s", "p99_99_s", "max_s", "tm99_s", "stddev_s")
 _WITHOUT_INTERVAL = ("max_s", "tm99_s", "stddev_s")
@@ -32,7 +31,9 @@ def rates(record: Mapping[str, Any], cells: pd.DataFrame) -> Fragment:
     rows = []
     for system in ordered(cells["system"]):
         carried = [Cell(_rate(values.get(system, float("nan")))) for values in capacities.values()]
-        rows.append([_name(system), *carried, *(_achieved(cell_of(cells, system, workload)) for workload in offered)])
+        rows.append(
+            [name_cell(system), *carried, *(_achieved(cell_of(cells, system, workload)) for workload in offered)]
+        )
     return table("Rates: planned from what the slowest of those compared carries", heads, [Group("", rows)])
 
 
@@ -48,97 +49,18 @@ def published_form(cells: pd.DataFrame, figures: pd.DataFrame) -> Fragment:
         rows = []
         for row in cells[cells["workload"] == workload].to_dict("records"):
             if row["status"] != "ok":
-                rows.append([_name(row["system"]), without_number(row["status"]), *[Cell("–")] * len(_PUBLISHED)])
+                rows.append([name_cell(row["system"]), without_number(row["status"]), *[Cell("–")] * len(_PUBLISHED)])
                 continue
             beside = _published_row(cells, figures, row)
-            rate = Cell(_rate(row["offered_rps"]), f"{row['unadjusted_rps'] / row['offered_rps']:.1%}")
-            rows.append([_name(row["system"]), rate, *(_both(row, name, beside) for name in _PUBLISHED)])
+            rate = Cell(_rate(row["offered_rps"]), f"{row['throughput_rps'] / row['offered_rps']:.1%}")
+            rows.append([name_cell(row["system"]), rate, *(_both(row, name, beside) for name in _PUBLISHED)])
         groups.append(Group(f"{workload}, {_offered(cells, workload)} offered", rows))
     return table(
-        "Service times measured here, with 95 % intervals; below them the published ones, of another machine and other versions",
+        f"Service times measured here, with 95 % intervals; below them the published ones, of another machine and other versions. "
+        f"{BURSTS} {NOT_RANKED}",
         heads,
         groups,
     )
-
-
-def comparisons(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
-    """Every pair by each statistic: the ratio of service times and what follows; the A/A control beside its own system only."""
-    names = ordered(frame["statistic"])
-    heads = [("a", ""), ("b", ""), *((f"{statistic_words(name)}, a ÷ b", "95 % interval; p; a is") for name in names)]
-    control = control_pairs(cells)
-    groups = []
-    for workload in ordered(frame["workload"]):
-        rows = later_first(frame[frame["workload"] == workload], cells)
-        lines = []
-        for (a, b), pair in rows.groupby(["system_a", "system_b"], sort=False):
-            if PLACEBO in (a, b) and frozenset((a, b)) not in control:
-                continue
-            by_name = {row["statistic"]: row for row in pair.to_dict("records")}
-            kind = "muted name" if PLACEBO in (a, b) else "name"
-            lines.append([Cell(a, kind=kind), Cell(b, kind=kind), *(_verdict(by_name[name]) for name in names)])
-        groups.append(Group(f"{workload}, {_offered(cells, workload)} offered", lines))
-    return table("Comparisons of service times: faster is the lower time", heads, groups)
-
-
-def connection_costs(cells: pd.DataFrame) -> Fragment:
-    """CPU time for 1,000 requests, which without keep-alive are connections, user and kernel apart; memory while they came."""
-    heads = [
-        ("system", ""),
-        ("CPU", "per 1,000 requests, 95 % interval"),
-        ("user", "per 1,000"),
-        ("kernel", "per 1,000"),
-        ("memory", "PSS in the window"),
-        ("memory", "per 1,000 requests/s"),
-        ("connections", "of clients, open in the middle of the window"),
-        ("context switches", "per request"),
-    ]
-    groups = []
-    for workload in ordered(cells["workload"]):
-        rows = [_cost(row) for row in cells[cells["workload"] == workload].to_dict("records") if row["status"] == "ok"]
-        groups.append(Group(workload, rows))
-    return table("What a connection costs the system itself", heads, groups)
-
-
-def relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> Fragment:
-    """What the users of each proxy should know: the cases that are not required and that it did not pass."""
-    heads = [("proxy", ""), ("passed", "cases"), ("what it does otherwise", "")]
-    rows = []
-    for system, found in notes.items():
-        if found is None:
-            continue
-        failed = found["failed"]
-        words = "; ".join(f"not so: {note['case']} ({note['difference']})" for note in failed)
-        rows.append(
-            [
-                Cell(system),
-                Cell(f"{found['tried'] - len(failed)} of {found['tried']}"),
-                Cell(words or "nothing", kind="words"),
-            ]
-        )
-    return table("How the proxies relay: ends, resets, slow readers", heads, [Group("", rows)])
-
-
-def _cost(row: Mapping[str, Any]) -> list[Cell]:
-    thousand = {
-        name: 1000 * row[name]
-        for name in (
-            "cpu_per_request_s",
-            "cpu_per_request_low_s",
-            "cpu_per_request_high_s",
-            "cpu_user_per_request_s",
-            "cpu_system_per_request_s",
-        )
-    }
-    return [
-        _name(row["system"]),
-        estimate(thousand, "cpu_per_request_s", TIMES),
-        Cell(amount(thousand["cpu_user_per_request_s"], TIMES)),
-        Cell(amount(thousand["cpu_system_per_request_s"], TIMES)),
-        Cell(format_size(row["pss_bytes"])),
-        Cell(format_size(1000 * row["pss_bytes"] / row["unadjusted_rps"])),
-        Cell("–" if pd.isna(row["established_count"]) else f"{row['established_count']:.0f}"),
-        Cell(f"{row['context_switches_per_request_ratio']:.2f}"),
-    ]
 
 
 def _published_row(cells: pd.DataFrame, figures: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series | None:
@@ -167,21 +89,13 @@ def _both(row: Mapping[str, Any], name: str, published: pd.Series | None) -> Cel
     return Cell(own.text, f"published {amount(published[name], TIMES)}", own.kind)
 
 
-def _verdict(row: Mapping[str, Any]) -> Cell:
-    words, kind = VERDICTS.get(row["verdict"], (row["verdict"], ""))
-    if pd.isna(row["ratio"]):
-        return Cell("–", "not estimable", "muted")
-    ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
-    return Cell(f"{words} {ratio}", f"p {p_value(row['p_adjusted'])}", "" if PLACEBO in row.values() else kind)
-
-
 def _achieved(cell: pd.Series | None) -> Cell:
     if cell is None:
         return Cell("not at this rate", kind="muted")
     if cell["status"] != "ok":
         return without_number(cell["status"])
-    share = cell["unadjusted_rps"] / cell["offered_rps"]
-    return Cell(_rate(cell["unadjusted_rps"]), f"{share:.1%}", "" if share >= 0.99 else "warn")
+    share = cell["throughput_rps"] / cell["offered_rps"]
+    return Cell(_rate(cell["throughput_rps"]), f"{share:.1%}", "" if share >= OFFERED else "warn")
 
 
 def _offered(cells: pd.DataFrame, workload: str) -> str:
@@ -190,7 +104,3 @@ def _offered(cells: pd.DataFrame, workload: str) -> str:
 
 def _rate(value: float) -> str:
     return amount(value, RATES).replace(" requests/s", "/s")
-
-
-def _name(system: str) -> Cell:
-    return Cell(system, "A/A control" if system == PLACEBO else "", "muted" if system == PLACEBO else "")

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.cells import LEAST_LITTLE
+from runners.analyse.latencies import IN_BURSTS
 from runners.analyse.verdicts import is_clear
 from runners.present.frames import (
     Results,
@@ -26,6 +27,7 @@ from runners.present.frames import (
     without_placebo,
     workload_title,
 )
+from runners.present.limits import backend_limited, backend_name
 from runners.present.wording import PERCENT, RATES, RATIOS, TIMES, amount, listing, quantity
 from runners.records import Interval
 
@@ -76,6 +78,8 @@ def verdicts(results: Results, workload: str) -> str:
         side = f"{row['bound']} " if row["bound"] else ""
         ratio = f" {side}{quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}" if known else ""
         said = undecided(row) if row["verdict"] == "undecided" else row["verdict"]
+        if backend_limited(results.cells, workload, row["system_a"], row["system_b"]):
+            said = f"limited by {backend_name(results.backends)}: no statement about {row['system_a']}"
         parts.append(f"{row['system_a']}{ratio}, {said}")
     if not parts:
         return ""
@@ -97,8 +101,10 @@ def order(results: Results, workload: str) -> str:
     if len(rows) < 2 or is_rated(rows):
         return ""
     names = list(rows["system"])
+    limited, backend = backend_limited(results.cells, workload, *names), backend_name(results.backends)
     parts = [
         f"{name} {'at least ' if is_client_bound(results.cells, name, workload) else ''}{rate(results, name, workload)}"
+        f"{f' [limit: {backend}]' if name in limited else ''}"
         for name in names
     ]
     rows = leaders(results.comparisons, workload)
@@ -109,7 +115,8 @@ def order(results: Results, workload: str) -> str:
         ("undecided", "Not told apart from"),
         ("not comparable", "Not ranked with"),
     ):
-        found = [name for name in rows[rows["verdict"] == verdict]["system_a"] if name not in failing]
+        without = {*failing, *(rows["system_a"] if set(rows["system_b"]) & set(limited) else limited)}
+        found = [name for name in rows[rows["verdict"] == verdict]["system_a"] if name not in without]
         text += f" {words} {rows['system_b'].iloc[0]}: {listing(found)}." if found else ""
     if failing:
         text += f" Not ranked, for its errors: {listing(failing)}."
@@ -120,7 +127,9 @@ def tail(results: Results, workload: str) -> str:
     """The 99th percentile of the service time: the lowest and the highest of the systems for which it means something."""
     known = without_placebo(measured(results.cells))
     known = known[known["workload"] == workload]
-    rows = known[known["p99_s"].notna()].sort_values("p99_s", kind="stable")
+    # Times of requests in bursts are shown, and rank nobody.
+    bursts = known["generator"].isin(IN_BURSTS) if "generator" in known else pd.Series(False, index=known.index)
+    rows = known[known["p99_s"].notna() & ~bursts].sort_values("p99_s", kind="stable")
     title = workload_title(results.cells, workload)
     waited = known[known["little_ratio"] < LEAST_LITTLE] if "little_ratio" in known else known.iloc[:0]
     parts = [f"{row.system} ({amount(row.little_ratio, PERCENT)})" for row in waited.itertuples()]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pandas as pd
 import pytest
@@ -82,7 +83,27 @@ def test_an_ended_run_is_reported_again_with_the_same_rates_and_numbers(proxied,
     assert json.loads((proxied / "raw" / EXPERIMENT / "e2e/run.json").read_text()) == record
 
 
-def test_the_report_shows_rates_verdicts_and_the_published_table(proxied, tmp_path):
+def test_the_first_conclusions_are_about_cost_and_none_ranks_by_times_of_bursts(summary):
+    said = summary["conclusions"]
+    assert summary["headline"] == said[0]
+    assert said[0].startswith("Smoke run, not evidence: relay, no-keepalive, 200/s: ")
+    assert "CPU per connection" in said[0]
+    assert any("Peak memory over all loads" in sentence for sentence in said[:5])
+    assert any("half-closed connections" in sentence for sentence in said[:5])
+    assert any("clients tick together" in sentence for sentence in said)
+    for sentence in said:
+        assert "shortest such time" not in sentence or "maximum-wrk" in sentence
+        assert not re.search(r"\bby p\d", sentence), sentence
+
+
+def test_a_limit_by_the_backend_is_named_in_the_conclusions(summary):
+    said = " ".join(summary["conclusions"])
+    for cell in summary["cells"]:
+        if cell["bottleneck"] == "backend" and cell["system"] != "placebo":
+            assert re.search(rf"nginx was the limit of [^.]*{cell['system']}", said), cell
+
+
+def test_the_report_shows_costs_limits_and_the_published_table(proxied, tmp_path):
     with browser(proxied / "processed", tmp_path) as chromium:
         page = chromium.new_page(viewport={"width": 1366, "height": 900})
         told = []
@@ -90,7 +111,14 @@ def test_the_report_shows_rates_verdicts_and_the_published_table(proxied, tmp_pa
         page.goto(f"file:///src/{EXPERIMENT}/e2e/report.html")
         assert told == []
         text = page.inner_text("body")
-        for wanted in ("200/s offered", "published 878", "A/A control", "How the proxies relay", "added to nginx"):
+        for wanted in (
+            "200/s offered",
+            "published 878",
+            "A/A control",
+            "How the proxies relay",
+            "Capacity and what limited it",
+            "No proxy is ranked by these times",
+        ):
             assert wanted in text, wanted
         assert page.locator("img").count() >= 8
         assert all(page.locator("img").evaluate_all("images => images.map(image => image.naturalWidth > 500)"))

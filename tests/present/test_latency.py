@@ -1,20 +1,22 @@
 """What is shown of systems at one offered rate says what the frames say, also where something is missing."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from runners.analyse.latencies import Latencies, added_latencies, compare_latencies
+from runners.analyse.latencies import Latencies, added_latencies
 from runners.analyse.published import figures
-from runners.present import latency_charts, latency_sentences, latency_tables, sentences
+from runners.present import latency_charts, latency_tables
 from runners.records import PERCENTILES, PLACEBO, percentile_column
 from tests.analyse.test_latencies import drawn, moved
 
 DIRECT = "nginx"
 SLOW, FAST = "relay@no-keepalive", "relay@no-keepalive-fast"
 OFFERED = {SLOW: 600.0, FAST: 3500.0}
+RANKING = re.compile(r"\b(fastest|slowest|faster|slower|least|most|shortest|longest|lowest|highest|best|worst)\b")
 ADDED_US = {DIRECT: 0, "haproxy-tcp": 300, "asio-relay": 310, "pproxy": 4000, PLACEBO: 0}
 
 
@@ -22,7 +24,7 @@ def cell(system, workload, achieved=1.0, status="ok"):
     middle_s = (500 + ADDED_US[system]) * 1e-6
     row = {"system": system, "server": DIRECT if system == PLACEBO else system, "codec": None, "workload": workload}
     row |= {"operations_count": math.nan, "offered_rps": OFFERED[workload], "status": status, "warnings": []}
-    row |= {"throughput_rps": OFFERED[workload] * achieved, "unadjusted_rps": OFFERED[workload] * achieved}
+    row |= {"throughput_rps": OFFERED[workload] * achieved, "generator": "perf-gauge"}
     for place, percentile in enumerate(PERCENTILES):
         name = percentile_column(percentile).removesuffix("_s")
         value = math.nan if percentile == 99.99 else middle_s * (1 + place / 2)
@@ -42,15 +44,12 @@ def shown():
     rows = [cell(system, SLOW) for system in ADDED_US]
     rows += [cell(system, FAST, 0.9 if system == "asio-relay" else 1.0) for system in ADDED_US if system != "pproxy"]
     cells = pd.DataFrame(rows)
-    latencies = Latencies(
-        {(row["system"], row["workload"]): moved(base, 1, ADDED_US[row["system"]]) for row in rows}, 1, 100
-    )
-    compared = compare_latencies(latencies, OFFERED, DIRECT)
-    return cells, compared, added_latencies(latencies, OFFERED, DIRECT)
+    latencies = Latencies({(row["system"], row["workload"]): moved(base, 1, ADDED_US[row["system"]]) for row in rows})
+    return cells, added_latencies(latencies, OFFERED, DIRECT)
 
 
 def test_the_charts_state_what_was_offered_and_how_much_of_it_was_achieved(shown):
-    cells, _, _ = shown
+    cells, _ = shown
     chart = latency_charts.regular(cells)
     titles = [ax.get_title(loc="left") for ax in chart.axes]
     assert "relay@no-keepalive-fast: 3,500/s offered" in titles
@@ -61,14 +60,14 @@ def test_the_charts_state_what_was_offered_and_how_much_of_it_was_achieved(shown
 
 
 def test_a_tail_that_nobody_can_estimate_is_said_to_be_so(shown):
-    cells, _, _ = shown
+    cells, _ = shown
     chart = latency_charts.tail(cells.assign(p99_9_s=math.nan))
     assert any("not estimable" in text.get_text() for ax in chart.axes for text in ax.texts)
     assert chart.png()
 
 
 def test_a_failed_cell_is_a_row_with_its_reason(shown):
-    cells, _, _ = shown
+    cells, _ = shown
     failed = pd.concat([cells, pd.DataFrame([cell(DIRECT, SLOW, status="failed: it ended") | {"system": "gone"}])])
     chart = latency_charts.regular(failed)
     assert any("failed: it ended" in text.get_text() for ax in chart.axes for text in ax.texts)
@@ -76,22 +75,14 @@ def test_a_failed_cell_is_a_row_with_its_reason(shown):
 
 
 def test_what_is_added_is_drawn_with_its_amount(shown):
-    cells, _, added = shown
+    cells, added = shown
     chart = latency_charts.added(added, cells, DIRECT)
     assert "haproxy-tcp +300 µs on relay@no-keepalive" in chart.description
     assert chart.png()
 
 
-def test_verdicts_on_latency_are_drawn_against_direct_access(shown):
-    cells, compared, _ = shown
-    chart = latency_charts.ratios(compared, cells, DIRECT, "p50_s")
-    assert "p50 of the service time (lower is faster) relative to nginx" in chart.get_suptitle()
-    assert "haproxy-tcp 1.59 × on relay@no-keepalive-fast (slower)" in chart.description
-    assert "(slower)" in chart.description
-
-
 def test_the_published_values_stand_beside_the_highest_rate_of_each_system(shown):
-    cells, _, _ = shown
+    cells, _ = shown
     text = str(latency_tables.published_form(cells, figures()))
     slow, fast = text.split(FAST)
     assert "published 4.03 ms" in slow  # pproxy, which has no faster tier
@@ -100,54 +91,29 @@ def test_the_published_values_stand_beside_the_highest_rate_of_each_system(shown
 
 
 def test_the_table_of_rates_says_who_was_not_measured_at_which(shown):
-    cells, _, _ = shown
+    cells, _ = shown
     record = {"rates": {"capacities": {"no-keepalive-capacity": {"pproxy": 1100.0}}, "loads": []}}
     text = str(latency_tables.rates(record, cells))
     assert "pproxy\t1.10 k/s\t600/s 100.0%\tnot at this rate" in text
 
 
-def test_every_pair_is_in_the_table_and_the_control_beside_its_own_system_only(shown):
-    cells, compared, _ = shown
-    text = str(latency_tables.comparisons(compared, cells))
-    assert "pproxy\tasio-relay\t▼ slower" in text
-    assert sum(PLACEBO in line for line in text.splitlines()) == 2
+def test_that_requests_come_in_bursts_is_said_at_every_figure_and_table_of_their_times(shown):
+    cells, added = shown
+    charts = [latency_charts.regular(cells), latency_charts.tail(cells), latency_charts.added(added, cells, DIRECT)]
+    for chart in charts:
+        for said in (chart.get_supxlabel(), chart.description):
+            assert "clients tick together" in said
+            assert "half of a burst's queue" in said
+            assert "No proxy is ranked by these times." in said
+    assert "clients tick together" in str(latency_tables.published_form(cells, figures()))
 
 
-def test_costs_are_for_a_thousand_requests(shown):
-    cells, _, _ = shown
-    assert "20.0 ms" in str(latency_tables.connection_costs(cells))
-
-
-def test_what_a_proxy_does_otherwise_is_listed_and_no_failure():
-    notes = {"a": {"tried": 16, "failed": [{"case": "it says <b>", "difference": "it was silent"}]}, "nginx": None}
-    fragment = latency_tables.relaying(notes)
-    assert "15 of 16" in str(fragment)
-    assert "nginx" not in str(fragment)
-    assert "<b>" not in fragment.html
-
-
-def test_the_conclusions_name_who_is_faster_what_is_added_and_who_missed_the_rate(shown):
-    cells, compared, added = shown
-    said = " ".join(latency_sentences.conclusions(compared, added, cells, DIRECT))
-    assert said.startswith(f"{SLOW}, 600/s offered: at the median the proxies add to nginx: least haproxy-tcp 300 µs")
-    assert "haproxy-tcp p50 300 µs" in said
-    assert "haproxy-tcp is faster than pproxy" in said
-    assert f"{FAST}, 3,500/s offered: achieved less than 99 % of it: asio-relay 90.0%" in said
-
-
-def test_a_smoke_run_is_no_evidence(shown):
-    cells, compared, added = shown
-    first = latency_sentences.conclusions(compared, added, cells, DIRECT, smoke=True)[0]
-    assert first.startswith("Smoke run, not evidence: ")
-    assert latency_sentences.conclusions(compared[:0], added[:0], cells, DIRECT, smoke=True) == []
-
-
-def test_the_general_conclusions_do_not_rank_by_a_throughput_that_was_offered(shown):
-    cells, _, _ = shown
-
-    class Run:
-        pass
-
-    run = Run()
-    run.cells = cells
-    assert sentences.order(run, SLOW) == ""
+def test_nothing_at_a_figure_of_service_times_ranks(shown):
+    cells, added = shown
+    for chart in (
+        latency_charts.regular(cells),
+        latency_charts.tail(cells),
+        latency_charts.added(added, cells, DIRECT),
+    ):
+        words = [text.get_text() for ax in chart.axes for text in ax.texts]
+        assert not RANKING.search(" ".join([chart.get_suptitle(), chart.get_supxlabel(), chart.description, *words]))

@@ -1,0 +1,284 @@
+"""What tells proxies apart is said first, each throughput names its limit, and no proxy is ranked by times of bursts."""
+
+import math
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from runners.present import charts, limits, narrative, proxy_sentences, proxy_tables, sentences
+from runners.records import PERCENTILES, PLACEBO, percentile_column
+
+DIRECT = "nginx"
+CONNECTING, MODERATE = "relay@no-keepalive", "relay@moderate"
+CAPACITY, MAXIMUM = "relay@no-keepalive-capacity", "relay@maximum-wrk"
+CPU_US = {DIRECT: 50, "asio-relay": 110, "haproxy-tcp": 112, "http-tunnel": 150, "pproxy": 400, PLACEBO: 51}
+RATES = {DIRECT: 9000, "asio-relay": 8000, "haproxy-tcp": 8100, "http-tunnel": 7000, "pproxy": 2500, PLACEBO: 9010}
+LIMITS = {
+    CAPACITY: {DIRECT: "both", "haproxy-tcp": "generator"},
+    MAXIMUM: {"asio-relay": "backend", "haproxy-tcp": "backend", DIRECT: "unsaturated"},
+}
+HALF_CLOSED = "a client that has ended its side still receives the whole answer"
+NOTES = {
+    DIRECT: None,
+    "asio-relay": {"tried": 16, "failed": []},
+    "haproxy-tcp": {"tried": 16, "failed": []},
+    "http-tunnel": {"tried": 16, "failed": []},
+    "pproxy": {"tried": 16, "failed": [{"case": HALF_CLOSED, "difference": "it ended <b>early"}]},
+}
+
+
+def cell(system, workload, offered=math.nan):
+    rate = RATES[system] if math.isnan(offered) else offered
+    cpu_s = CPU_US[system] * 1e-6
+    row = {"system": system, "server": DIRECT if system == PLACEBO else system, "codec": None, "workload": workload}
+    row |= {"operations_count": math.nan, "offered_rps": offered, "status": "ok", "warnings": [], "errors_count": 0}
+    row |= {"generator": "wrk" if workload == MAXIMUM else "perf-gauge", "little_ratio": 1.0, "errors_fraction": 0.0}
+    row |= {"throughput_rps": rate, "throughput_low_rps": rate * 0.97, "throughput_high_rps": rate * 1.03}
+    for place, percentile in enumerate(PERCENTILES):
+        name = percentile_column(percentile).removesuffix("_s")
+        value = cpu_s * (1 + place)
+        row |= {f"{name}_s": value, f"{name}_low_s": value * 0.9, f"{name}_high_s": value * 1.1}
+    row |= {"cpu_per_request_s": cpu_s, "cpu_per_request_low_s": cpu_s * 0.95, "cpu_per_request_high_s": cpu_s * 1.05}
+    row |= {"cpu_user_per_request_s": cpu_s / 2, "cpu_system_per_request_s": cpu_s / 2, "established_count": 80.0}
+    row |= {"rss_peak_bytes": CPU_US[system] * 1e5, "pss_bytes": 9e6, "context_switches_per_request_ratio": 1.5}
+    row |= {"launches_count": 6, "launches_made_count": 6}
+    at_rest = "unsaturated" if not math.isnan(offered) else "server"
+    return row | {"bottleneck": LIMITS.get(workload, {}).get(system, at_rest)}
+
+
+def compared(cells, workload, verdicts, bounds=()):
+    """The proxies against direct access, and its control."""
+    bounds = dict(bounds)
+    rows = []
+    for system, verdict in verdicts.items():
+        ratio = RATES[system] / RATES[DIRECT]
+        family = "control" if system == PLACEBO else "leader"
+        row = {"workload": workload, "system_a": system, "system_b": DIRECT, "ratio": ratio, "ratio_low": ratio * 0.95}
+        row |= {"ratio_high": ratio * 1.05, "p_value": 0.01, "blocks_count": 6, "family": family, "verdict": verdict}
+        rows.append(row | {"bound": bounds.get(system, "")})
+    return rows
+
+
+@dataclass
+class Run:
+    """An analysed run of proxies."""
+
+    cells: pd.DataFrame
+    comparisons: pd.DataFrame
+    profile: str = "standard"
+    baseline: str = DIRECT
+    rated: tuple = (CONNECTING, MODERATE)
+    ranked: tuple = (CAPACITY, MAXIMUM)
+    blocks_count: int = 6
+    measured_s: float = 600.0
+    precision_ratio: float = 0.02
+    budget_note: str = ""
+    noise_floor_ratio: dict = field(default_factory=lambda: {CAPACITY: 1.03, MAXIMUM: 1.03})
+    backends: dict = field(default_factory=lambda: {DIRECT: {"title": "nginx, a file of 10 kB"}})
+    record: dict = field(
+        default_factory=lambda: {
+            "notes": NOTES,
+            "rates": {
+                "loads": [
+                    {"shape": {"name": "no-keepalive", "keepalive_requests": 1}},
+                    {"shape": {"name": "moderate", "keepalive_requests": None}},
+                ]
+            },
+        }
+    )
+    shares: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["system", "workload", "floor_workload", "share_ratio"])
+    )
+    checks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    published: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"source": []}))
+    trials: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"speed_ratio": [0.9, 0.8]}))
+
+
+@pytest.fixture
+def run():
+    cells = pd.DataFrame(
+        [cell(system, CONNECTING, 600.0) for system in CPU_US]
+        + [cell(system, MODERATE, 900.0) for system in CPU_US]
+        + [cell(system, workload) for workload in (CAPACITY, MAXIMUM) for system in CPU_US]
+    )
+    limited = {"haproxy-tcp": "unknown", "asio-relay": "at most", "http-tunnel": "at most", "pproxy": "at most"}
+    first = {"asio-relay": "undecided", "haproxy-tcp": "not comparable", "http-tunnel": "slower", "pproxy": "slower"}
+    second = {"asio-relay": "slower", "haproxy-tcp": "slower", "http-tunnel": "slower", "pproxy": "slower", PLACEBO: ""}
+    rows = compared(cells, CAPACITY, first, limited) + compared(cells, MAXIMUM, second)
+    return Run(cells, pd.DataFrame(rows))
+
+
+def test_the_headline_is_the_cpu_time_of_a_connection_with_its_interval(run):
+    first = proxy_sentences.conclusions(run)[0]
+    assert first == (
+        "relay, no-keepalive, 600/s: asio-relay needs least CPU per connection, 110 µs (104 to 116); pproxy most, 400 µs (380 to 420)."
+    )
+    assert len(first.split()) <= 30
+
+
+def test_the_first_sentences_say_what_separates_proxies_cost_memory_capacity_relaying(run):
+    said = proxy_sentences.conclusions(run)[:5]
+    assert [
+        any(word in sentence for word in ("CPU", "Peak memory", "completed most", "half-closed")) for sentence in said
+    ] == [True] * 5
+    assert said[2] == "Peak memory over all loads: asio-relay least, 10.5 MiB; pproxy most, 38.1 MiB."
+    assert "nginx, direct access, completed most, at least 9.00 k requests/s" in said[3]
+    assert said[3].endswith("limit: server and generator.")
+    assert "pproxy failed 1 of 16 cases; asio-relay, haproxy-tcp and http-tunnel each passed all 16 cases" in said[4]
+
+
+def test_who_shares_the_interval_of_the_first_is_said(run):
+    assert proxy_sentences.conclusions(run)[1] == (
+        "relay, no-keepalive, 600/s: not told apart by CPU time: haproxy-tcp from asio-relay."
+    )
+
+
+def test_proxies_whose_intervals_overlap_are_not_ranked_by_cpu_time(run):
+    run.cells["cpu_per_request_low_s"] = 1e-6
+    first = proxy_sentences.conclusions(run)[0]
+    assert "CPU per connection does not tell the proxies apart" in first
+    assert not re.search(r"\b(least|most)\b", first)
+
+
+def test_one_launch_has_no_interval_and_ranks_nobody_by_cpu_time(run):
+    run.cells["cpu_per_request_low_s"] = run.cells["cpu_per_request_high_s"] = np.nan
+    assert "does not tell the proxies apart" in proxy_sentences.conclusions(run)[0]
+
+
+def test_direct_access_is_no_proxy_and_needs_least_of_nothing(run):
+    assert not any(
+        "nginx needs" in sentence or "nginx least" in sentence for sentence in proxy_sentences.conclusions(run)
+    )
+
+
+def test_a_request_is_called_a_connection_only_where_each_has_its_own(run):
+    said = proxy_sentences.conclusions(run)
+    assert any(
+        sentence.startswith("relay, moderate, 900/s: asio-relay needs least CPU per request") for sentence in said
+    )
+
+
+def test_no_conclusion_ranks_by_times_of_perf_gauge(run):
+    ranking = re.compile(r"\b(fastest|slowest|faster|shortest|longest|lowest|highest)\b|99 %|\bp\d\d")
+    said = [*proxy_sentences.conclusions(run), *narrative.conclusions(run)]
+    about_times = [sentence for sentence in said if ranking.search(sentence)]
+    assert [
+        sentence for sentence in about_times if "maximum-wrk" not in sentence and "clients tick" not in sentence
+    ] == []
+    assert any("No proxy is ranked by these times." in sentence for sentence in said)
+
+
+def test_times_of_another_generator_are_still_told(run):
+    assert "99 % of the responses" in sentences.tail(run, MAXIMUM)
+    assert sentences.tail(run, CAPACITY) == ""
+
+
+def test_the_backend_is_named_where_it_was_the_limit(run):
+    said = proxy_sentences.conclusions(run)
+    assert (
+        "relay, maximum-wrk: nginx was the limit of asio-relay and haproxy-tcp. These throughputs are the backend's; "
+        "comparisons with them say nothing about the proxies."
+    ) in said
+
+
+def test_no_sentence_calls_a_proxy_slower_by_the_throughput_of_the_backend(run):
+    (slower,) = [
+        sentence for sentence in proxy_sentences.conclusions(run) if "maximum-wrk: slower than nginx" in sentence
+    ]
+    assert "pproxy 0.278 × (0.264 to 0.292); http-tunnel" in slower
+    assert "asio-relay" not in slower
+    verdicts = sentences.verdicts(run, MAXIMUM)
+    assert "asio-relay 0.889 × (0.844 to 0.933), limited by nginx: no statement about asio-relay" in verdicts
+    assert "http-tunnel 0.778 × (0.739 to 0.817), slower" in verdicts
+    assert "asio-relay 8.00 k requests/s (7.76 to 8.24) [limit: nginx]" in sentences.order(run, MAXIMUM)
+
+
+def test_a_leader_whose_backend_was_the_limit_decides_nothing(run):
+    leads = (run.cells["workload"] == MAXIMUM) & (run.cells["system"] == "http-tunnel")
+    run.cells.loc[leads, "bottleneck"] = "backend"
+    run.comparisons["system_b"] = "http-tunnel"
+    said = proxy_sentences.conclusions(run)
+    assert any("nginx behind it was the limit, so this is the backend's throughput" in sentence for sentence in said)
+    assert not any("maximum-wrk: slower than" in sentence for sentence in said)
+
+
+def test_a_bound_stands_before_its_ratio(run):
+    assert any("slower than nginx: pproxy at most 0.278 ×" in sentence for sentence in proxy_sentences.conclusions(run))
+
+
+def test_the_limit_of_each_cell_stands_in_the_table_of_capacity(run):
+    text = str(proxy_tables.capacity(run.comparisons, run.cells[run.cells["workload"] == MAXIMUM], run.backends))
+    (asio,) = [line for line in text.splitlines() if line.startswith("asio-relay")]
+    assert "nginx the backend" in asio
+    assert "slower" not in asio
+    (pproxy,) = [line for line in text.splitlines() if line.startswith("pproxy")]
+    assert "server" in pproxy
+    assert "▼ slower" in pproxy
+    assert sum("the leader" in line for line in text.splitlines()[2:]) == 1
+
+
+def test_a_cell_without_a_number_is_a_row_with_its_reason(run):
+    run.cells.loc[run.cells["system"] == "pproxy", "status"] = "failed: it ended"
+    unlimited = run.cells[run.cells["workload"] == MAXIMUM]
+    assert "failed: it ended" in str(proxy_tables.capacity(run.comparisons, unlimited, run.backends))
+    assert not any("pproxy most" in sentence for sentence in proxy_sentences.conclusions(run))
+
+
+def test_the_limit_of_each_bar_stands_beside_it(run):
+    unlimited = run.cells[run.cells["workload"] == MAXIMUM]
+    chart = charts.throughput(unlimited, limits.limits_of(unlimited, run.backends))
+    words = [text.get_text() for ax in chart.axes for text in ax.texts]
+    assert words.count("nginx") == 2
+    assert "the throughput is the backend's" in chart.get_supxlabel()
+    assert chart.png()
+    assert "backend" not in charts.throughput(unlimited).get_supxlabel()
+
+
+def test_the_forest_plot_shows_no_verdict_on_the_throughput_of_the_backend(run):
+    rows = limits.without_backend_verdicts(run.comparisons, run.cells, run.backends)
+    chart = charts.ratios(rows, run.cells[run.cells["workload"] == MAXIMUM], run.noise_floor_ratio)
+    words = [text.get_text() for ax in chart.axes for text in ax.texts]
+    assert sum(word.endswith("limit: nginx") for word in words) == 2
+    assert sum(word.endswith("slower") for word in words) == 2
+    assert chart.png()
+
+
+def test_who_missed_the_rate_is_said(run):
+    slow = (run.cells["system"] == "http-tunnel") & (run.cells["workload"] == MODERATE)
+    run.cells.loc[slow, "throughput_rps"] = 810.0
+    assert any(
+        "achieved less than 99 % of the rate: http-tunnel 90.0%" in each for each in proxy_sentences.conclusions(run)
+    )
+
+
+def test_a_smoke_run_is_no_evidence(run):
+    run.profile = "quick"
+    assert proxy_sentences.conclusions(run)[0].startswith("Smoke run, not evidence: ")
+
+
+def test_a_run_without_any_number_concludes_nothing(run):
+    run.cells["status"] = "failed: x"
+    run.comparisons = run.comparisons[:0]
+    run.record = run.record | {"notes": {DIRECT: None}}
+    assert proxy_sentences.conclusions(run) == []
+
+
+def test_costs_are_for_a_thousand_requests(run):
+    text = str(proxy_tables.connection_costs(run.cells))
+    assert "pproxy\t400 ms 380 to 420" in text
+    assert "38.1 MiB" in text
+
+
+def test_relaying_cases_that_failed_are_listed(run):
+    fragment = proxy_tables.relaying(NOTES)
+    assert f"pproxy\t15 of 16\t{HALF_CLOSED}" in str(fragment)
+    assert DIRECT not in str(fragment)
+    assert "<b>" not in fragment.html
+    assert f"Relaying case failed by pproxy: {HALF_CLOSED}." in proxy_sentences.conclusions(run)
+
+
+def test_nobody_is_ranked_by_a_throughput_that_was_offered(run):
+    assert sentences.order(run, CONNECTING) == ""
