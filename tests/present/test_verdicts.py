@@ -108,7 +108,7 @@ def test_what_is_not_reproduced_says_what_differs(found):
     [line] = [line for line in text.splitlines() if line.startswith(f"{number}\t")]
     assert "12th Gen Intel(R) Core(TM) i9-12900HK here: a CPU" in line
     assert "not stated" in line
-    assert "gin: ShouldBindJSON, all in all" in line
+    assert "gin: binding, all in all" in line
     assert (found.claims["verdict"] == NOT_REPRODUCED).sum() == len(text.splitlines()) - 2
 
 
