@@ -2,7 +2,8 @@
 // (tests/systems/test_database_away.py). As Debian builds it (1.9.13) it is always in libpq's pipeline mode:
 //
 // - PgConnection::handleRead returns on a fatal result without closing its connection, so the pool never replaces it.
-//   Of ten connections two were left after one kill, and none after three.
+//   Of ten connections two were left when the database had been killed and its sessions terminated once, and none
+//   after three times.
 // - libpq has closed that socket, but its channel stays registered. trantor aborts the process when another socket of
 //   the loop gets the same number (assertion in EpollPoller::updateChannel).
 // - The client of each IO thread (getFastDbClient) sends a query to the next connection, whether it is busy or not.

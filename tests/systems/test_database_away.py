@@ -28,7 +28,7 @@ NAMES = sorted(
 # The contract's 3 s and 5 s, and as much again for a machine that is busy with other tests.
 ANSWER_TIMEOUT_S, RECOVERY_TIMEOUT_S = 6.0, 10.0
 CANCELLED = 10_000
-# One kill is not enough: Drogon's own client (DbClient) lost most of its pool with each, and had none left after three.
+# One kill is not enough: Drogon's own client, DbClient, often survived the first and aborted its process at a later one.
 KILLS = 3
 LOADED_S = 0.3
 # Closing with data unread or with this option sends a reset, which no server can take for the end of a request.
