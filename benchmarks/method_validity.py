@@ -24,8 +24,9 @@ from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from runners.analyse.estimates import compare
 from runners.analyse.speed import FOUND, launches, with_speed
+
+from runners.analyse.estimates import compare
 from runners.analyse.tables import build_tables
 from runners.analyse.verdicts import holm, noise_floor, precision_reached, verdict
 from runners.experiment import Experiment

@@ -43,7 +43,12 @@ Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=80)]
 
 
 class Service(_Strict):
-    """One contract workload that a server answers, under which path, and the server that it needs behind it."""
+    """One contract workload that a server answers, under which path, and the server that it needs behind it.
+
+    Attributes
+    ----------
+    codec : the library that does the work of this row, where a server has more than one way; the row is ``server+codec``
+    """
 
     workload: WorkloadName
     path: str = Field(pattern=r"^/[A-Za-z0-9_\-/{}.]*$")
@@ -164,14 +169,16 @@ class Server(_Strict):
 
     @property
     def codecs(self) -> list[str]:
-        """The codecs that the server decodes with, in the manifest's order."""
+        """The codecs of all workloads, in the manifest's order."""
         return list(dict.fromkeys(service.codec for service in self.serves if service.codec))
 
     def service(self, workload: str, codec: str | None) -> Service | None:
-        """The service for a workload, with this codec where the workload has codecs; None when it is not served."""
-        for service in self.serves:
-            if service.workload == workload and service.codec in (None, codec):
-                return service
+        """The service for a workload with this codec, else the one that has no codec; None when there is neither."""
+        serving = [service for service in self.serves if service.workload == workload]
+        for wanted in (codec, None):
+            for service in serving:
+                if service.codec == wanted:
+                    return service
         return None
 
     def systems(self, workload: str) -> list[System]:

@@ -109,6 +109,7 @@ int main(int argc, char** argv) {
       .setClientMaxBodySize(kMaxBodyRead)
       .setClientMaxMemoryBodySize(kMaxBodyRead)                                             // no body goes to a file,
       .setUploadPath((std::filesystem::temp_directory_path() / "drogon-uploads").string())  // but Drogon makes a folder
+      .setDocumentRoot("/dev/null")  // the router looks for unknown paths there, and finds no file
       .setIdleConnectionTimeout(kIdleSeconds)
       .enableServerHeader(false)
       .setUnicodeEscapingInJson(false)

@@ -2,7 +2,7 @@
 
 #include <drogon/drogon.h>
 
-#include <array>
+#include <cctype>
 #include <charconv>
 #include <random>
 
@@ -21,52 +21,19 @@ constexpr size_t kMaxBodyBytes = size_t{4} << 20;
 constexpr size_t kMaxNameCharacters = 64;
 constexpr int kMaxDelayMilliseconds = 60000;
 
-struct Endpoint {
-  std::string_view name;
-  const Codec* codec;  // none: the body is discarded
-};
-
-constexpr std::array kEndpoints{
-    Endpoint{"discard", nullptr},        Endpoint{"dbop", &simdjson_codec},     Endpoint{"dbopsimd", &simdjson_codec},
-    Endpoint{"dbopglaze", &glaze_codec}, Endpoint{"dbopyyjson", &yyjson_codec},
-};
-
 HttpResponsePtr pong() { return reply(k200OK, "Hello, World!", CT_TEXT_PLAIN); }
 
 HttpResponsePtr hello() { return reply(k200OK, "Hello, world!\n", CT_TEXT_PLAIN); }
 
-struct Page {
-  std::string_view name;
-  HttpResponsePtr (*make)();  // none: made later, by a handler
-};
+bool is_name(std::string_view text) { return !text.empty() && count_characters(text) <= kMaxNameCharacters; }
 
-constexpr std::array kPages{
-    Page{"ping", pong},        Page{"text", hello},           Page{"", hello},
-    Page{"json", answer_json}, Page{"json10", answer_json10}, Page{"blog", answer_blog},
-    Page{"sql1", nullptr},     Page{"sql2", nullptr},
-};
-
-// The path between its slashes, still percent-encoded. No path of ours has more than four parts.
-struct Parts {
-  std::array<std::string_view, 4> at;
-  size_t count = 0;
-};
-
-Parts split(std::string_view path) {
-  Parts parts;
-  while (!path.empty()) {
-    if (parts.count == parts.at.size()) return {};
-    path.remove_prefix(1);  // the slash
-    const size_t size = std::min(path.find('/'), path.size());
-    parts.at[parts.count++] = path.substr(0, size);
-    path.remove_prefix(size);
+// Null for a request whose body is to be read.
+HttpResponsePtr refuse_post(const HttpRequestPtr& request, std::string_view db, std::string_view table) {
+  if (request->body().size() > kMaxBodyBytes) {
+    return refuse(k413RequestEntityTooLarge, "the body is larger than 4 MiB");
   }
-  return parts;
-}
-
-bool is_name(std::string_view part) {
-  if (!part.contains('%')) return !part.empty() && count_characters(part) <= kMaxNameCharacters;
-  return count_characters(utils::urlDecode(part)) <= kMaxNameCharacters;
+  if (!is_name(db) || !is_name(table)) return refuse(k400BadRequest, "database and table: 1 to 64 characters");
+  return nullptr;
 }
 
 HttpResponsePtr answer_batch(std::string_view text, const Codec& codec, bool echo) {
@@ -79,33 +46,6 @@ HttpResponsePtr answer_batch(std::string_view text, const Codec& codec, bool ech
   } catch (const BadBatch& bad) {
     return refuse(k400BadRequest, bad.what());
   }
-}
-
-// Answers everything that needs no waiting, before Drogon's router sees it: the router lowers the path and then tries
-// one regular expression after another, and knows a wrong method only on paths without parameters.
-HttpResponsePtr answer(const HttpRequestPtr& request) {
-  const Parts parts = split(request->getOriginalPath());
-  const auto page = parts.count == 1 ? std::ranges::find(kPages, parts.at[0], &Page::name) : kPages.end();
-  const bool is_delay =
-      parts.count == 3 && parts.at[0] == "ping" && (parts.at[1] == "delay" || parts.at[1] == "rand_delay");
-  if (page != kPages.end() || is_delay) {
-    if (request->method() != Get) return refuse_method("GET, HEAD");
-    return is_delay || !page->make ? nullptr : page->make();
-  }
-
-  const auto endpoint = std::ranges::find(kEndpoints, parts.at[0], &Endpoint::name);
-  const bool echo = parts.count == 4 && parts.at[3] == "echo";
-  if (endpoint == kEndpoints.end() || (parts.count != 3 && !(echo && endpoint->codec))) {
-    return refuse(k404NotFound, "unknown path");
-  }
-  if (request->method() != Post) return refuse_method("POST");
-  const std::string_view body = request->body();
-  if (body.size() > kMaxBodyBytes) return refuse(k413RequestEntityTooLarge, "the body is larger than 4 MiB");
-  if (!is_name(parts.at[1]) || !is_name(parts.at[2])) {
-    return refuse(k400BadRequest, "database and table: 1 to 64 characters");
-  }
-  if (!endpoint->codec) return reply(k200OK, R"({"bytes":)" + std::to_string(body.size()) + "}");
-  return answer_batch(body, *endpoint->codec, echo);
 }
 
 void pong_later(const std::string& text, bool at_random, Callback&& callback) {
@@ -124,20 +64,99 @@ void pong_later(const std::string& text, bool at_random, Callback&& callback) {
                                                               [callback = std::move(callback)] { callback(pong()); });
 }
 
+// The responses of the router and of the static files behind it. Only paths without parameters get here with a wrong
+// method, and all of these are for GET. The router refuses OPTIONS with 403; the static files refuse `..` with it.
+HttpResponsePtr explain(HttpStatusCode status, const HttpRequestPtr& request) {
+  const bool wrong_method = status == k405MethodNotAllowed || (status == k403Forbidden && request->method() == Options);
+  if (wrong_method) return refuse_method("GET, HEAD");
+  if (status == k403Forbidden || status == k404NotFound) return refuse(k404NotFound, "unknown path");
+  return refuse(status, "refused");
+}
+
+void serve_page(const std::string& path, HttpResponsePtr (*make)()) {
+  app().registerHandler(path, [make](const HttpRequestPtr&, Callback&& callback) { callback(make()); }, {Get});
+}
+
+// Calls `add` for the handler of a pattern with parameters. The router skips a pattern that has no handler for the
+// method and ends with 404, so the other methods get a handler too (HttpControllersRouter::route).
+template <class Add, class Handler>
+void with_refusals(Add add, HttpMethod method, const char* allowed, Handler handler) {
+  add(std::move(handler), {method});
+  std::vector<internal::HttpConstraint> others;
+  for (const HttpMethod other : {Get, Post, Put, Delete, Patch}) {
+    if (other != method) others.emplace_back(other);
+  }
+  add([allowed](const HttpRequestPtr&, Callback&& callback) { callback(refuse_method(allowed)); }, others);
+}
+
+auto to_path(const std::string& path) {
+  return [path](auto handler, const std::vector<internal::HttpConstraint>& methods) {
+    app().registerHandler(path, std::move(handler), methods);
+  };
+}
+
+auto to_regex(const std::string& regex) {
+  return [regex](auto handler, const std::vector<internal::HttpConstraint>& methods) {
+    app().registerHandlerViaRegex(regex, std::move(handler), methods);
+  };
+}
+
+// The name has any case of letters, as the router ignores it.
+const Codec& codec_of(const std::string& name) {
+  switch (name.empty() ? 's' : std::tolower(static_cast<unsigned char>(name.front()))) {
+    case 'g':
+      return glaze_codec;
+    case 'y':
+      return yyjson_codec;
+    default:
+      return simdjson_codec;
+  }
+}
+
+// The router tries one pattern after the other, at about a microsecond each. So that no codec is ahead of another by
+// its place in the list, all of them are one pattern.
+void serve_codecs() {
+  with_refusals(to_regex("/dbop(simd|glaze|yyjson|)/([^/]*)/([^/]*)(/echo|)"), Post, "POST",
+                [](const HttpRequestPtr& request, Callback&& callback, const std::string& codec, const std::string& db,
+                   const std::string& table, const std::string& echo) {
+                  const auto refusal = refuse_post(request, db, table);
+                  callback(refusal ? refusal : answer_batch(request->body(), codec_of(codec), !echo.empty()));
+                });
+}
+
+void serve_discard() {
+  with_refusals(
+      to_path("/discard/{db}/{table}"), Post, "POST",
+      [](const HttpRequestPtr& request, Callback&& callback, const std::string& db, const std::string& table) {
+        if (auto refusal = refuse_post(request, db, table)) return callback(refusal);
+        callback(reply(k200OK, R"({"bytes":)" + std::to_string(request->body().size()) + "}"));
+      });
+}
+
+void serve_delay(const std::string& path, bool at_random) {
+  with_refusals(to_path(path), Get, "GET, HEAD",
+                [at_random](const HttpRequestPtr&, Callback&& callback, const std::string& ms) {
+                  pong_later(ms, at_random, std::move(callback));
+                });
+}
+
 }  // namespace
 
+// The router tries the patterns in this order: the floor below all codecs first.
 void register_routes() {
-  app().registerSyncAdvice(answer);
+  app().setCustomErrorHandler(explain);
+  serve_page("/ping", pong);
+  serve_page("/text", hello);
+  serve_page("/", hello);
+  serve_page("/json", answer_json);
+  serve_page("/json/glaze", answer_json_glaze);
+  serve_page("/json10", answer_json10);
+  serve_page("/json10/glaze", answer_json10_glaze);
+  serve_page("/blog", answer_blog);
   app().registerHandler("/sql1", &answer_sql1, {Get});
   app().registerHandler("/sql2", &answer_sql2, {Get});
-  app().registerHandler("/ping/delay/{ms}",
-                        [](const HttpRequestPtr&, Callback&& callback, const std::string& ms) {
-                          pong_later(ms, false, std::move(callback));
-                        },
-                        {Get});
-  app().registerHandler("/ping/rand_delay/{ms}",
-                        [](const HttpRequestPtr&, Callback&& callback, const std::string& ms) {
-                          pong_later(ms, true, std::move(callback));
-                        },
-                        {Get});
+  serve_discard();
+  serve_codecs();
+  serve_delay("/ping/delay/{ms}", false);
+  serve_delay("/ping/rand_delay/{ms}", true);
 }

@@ -87,10 +87,10 @@ def test_only_references_serve_what_is_not_equal_work():
 
 def test_an_effect_is_the_paired_ratio_with_its_verdict(tmp_path):
     found = found_of(tmp_path, EQUAL | FAULTY)
-    views = found.loc["views-and-skipped-fields"]
+    views = found.loc["views-and-raw-tokens"]
     assert views["ratio"] == pytest.approx(1.25, rel=0.02)
     assert views["ratio_high"] - views["ratio_low"] < 0.05  # drift between blocks has cancelled
-    assert found["verdict"][["views-and-skipped-fields", "gin-handler"]].tolist() == ["faster", "slower"]
+    assert found["verdict"][["views-and-raw-tokens", "gin-handler"]].tolist() == ["faster", "slower"]
     assert found["verdict"]["copies-glaze"] not in ("faster", "slower")
 
 
@@ -109,7 +109,7 @@ def test_a_fault_whose_cells_were_not_measured_says_so(tmp_path):
 def test_where_the_load_generator_was_the_limit_the_effect_is_a_bound(tmp_path):
     run = analysed(tmp_path, EQUAL | FAULTY)
     run.cells.loc[run.cells["system"] == VIEWS[0], "bottleneck"] = "generator"
-    views = effects(FAULTS, run).set_index("id").loc["views-and-skipped-fields"]
+    views = effects(FAULTS, run).set_index("id").loc["views-and-raw-tokens"]
     assert views[["having_bound", "without_bound"]].tolist() == [True, False]
     assert "the load generator was the limit of drogon-as-published+simdjson" in views["why"]
 
@@ -136,15 +136,15 @@ def test_two_cells_that_share_no_sound_block_give_no_ratio(tmp_path):
 
     run = Apart(analysed(tmp_path, EQUAL | FAULTY))
     found = effects(FAULTS, run).set_index("id")
-    assert found["why"]["views-and-skipped-fields"] == "no block has sound trials of both"
+    assert found["why"]["views-and-raw-tokens"] == "no block has sound trials of both"
     assert explained(load_claims(), figures(), FAULTS, run).empty
 
 
 @pytest.mark.parametrize(
     ("claim", "expected"),
     [
-        ("decode-1-drogon-simdjson-over-glaze", {"views-and-skipped-fields", "copies-glaze"}),
-        ("decode-10-drogon-simdjson-over-glaze", {"views-and-skipped-fields", "copies-glaze", "nine-operations"}),
+        ("decode-1-drogon-simdjson-over-glaze", {"views-and-raw-tokens", "copies-glaze"}),
+        ("decode-10-drogon-simdjson-over-glaze", {"views-and-raw-tokens", "copies-glaze", "nine-operations"}),
         ("roundtrip-10-drogon-simdjson-over-glaze", {"empty-round-trip"}),
         ("go-sql1-over-json", set()),
     ],

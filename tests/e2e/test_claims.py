@@ -64,7 +64,7 @@ def test_every_claim_has_a_verdict_from_the_run_that_was_written_down(judged):
 def test_the_effects_of_the_faults_are_in_the_summary(judged):
     data, _ = judged
     found = summary(data, "made-up")
-    views = next(each for each in found["faults"] if each["id"] == "views-and-skipped-fields")
+    views = next(each for each in found["faults"] if each["id"] == "views-and-raw-tokens")
     assert views["ratio"]["value"] == pytest.approx(1.25, rel=0.02)
     assert found["explained"][0]["faulty"]["value"] == pytest.approx(7.5, rel=0.05)
 
@@ -142,7 +142,7 @@ def test_a_fault_is_measured_beside_equal_work(tmp_path):
         # A busy machine voids trials; no handler may fail.
         assert cell["status"] == "ok" or "void (other load" in cell["status"] or "void (steal" in cell["status"], cell
     measured = {fault["id"] for fault in found["faults"] if fault["ratio"]["value"] is not None}
-    assert measured <= {"views-and-skipped-fields", "nine-operations", "empty-round-trip"}
+    assert measured <= {"views-and-raw-tokens", "nine-operations", "empty-round-trip"}
 
 
 def test_it_comes_last_of_all_experiments():

@@ -93,6 +93,23 @@ def test_the_project_s_own_servers_are_all_there():
     assert sorted(system.name for system in catalogue.systems("roundtrip")) == sorted(names)
 
 
+def test_a_codec_makes_a_row_of_its_own_beside_the_one_without():
+    catalogue = Catalogue()
+    for workload in ("json", "json10"):
+        assert {"drogon", "drogon+glaze"} <= {system.name for system in catalogue.systems(workload)}
+        paths = [catalogue.server("drogon").service(workload, codec).path for codec in (None, "glaze")]
+        assert paths == [f"/{workload}", f"/{workload}/glaze"]
+    # A workload that has no codecs is served to every row.
+    assert catalogue.server("drogon").service("discard", "glaze").path == "/discard/{db}/{table}"
+    assert catalogue.server("drogon").service("decode", "libpq") is None
+
+
+def test_the_database_rows_of_drogon_are_labelled_with_the_client_that_they_use():
+    names = [system.name for workload in ("sql1", "sql2") for system in Catalogue().systems(workload)]
+    assert names.count("drogon+libpq") == 2
+    assert "drogon" not in names
+
+
 def test_an_unknown_name_is_answered_with_the_nearest_known_one():
     with pytest.raises(WrkbookError, match="did you mean 'drogon'"):
         Catalogue().server("dragon")

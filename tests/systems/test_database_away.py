@@ -28,6 +28,9 @@ NAMES = sorted(
 # The contract's 3 s and 5 s, and as much again for a machine that is busy with other tests.
 ANSWER_TIMEOUT_S, RECOVERY_TIMEOUT_S = 6.0, 10.0
 CANCELLED = 10_000
+# One kill is not enough: Drogon's own client, DbClient, often survived the first and aborted its process at a later one.
+KILLS = 3
+LOADED_S = 0.3
 # Closing with data unread or with this option sends a reset, which no server can take for the end of a request.
 RESET = struct.pack("ii", 1, 0)
 
@@ -88,18 +91,19 @@ class Load:
             thread.join()
 
 
-def test_a_database_killed_under_load_is_answered_with_503_and_its_return_with_200(pair):
+def test_a_database_killed_under_load_again_and_again_is_answered_with_503_and_its_return_with_200(pair):
     server, database = pair
     with Load(server) as load:
-        while 200 not in load.seen:
-            time.sleep(0.01)
-        os.kill(database.first_pids[0], signal.SIGKILL)
-        assert comes_to(server, 503)
-        assert status(server, "/text") == 200
-        assert "error" in httpx.get(f"{server.url}/sql1", timeout=ANSWER_TIMEOUT_S).json()
-        database.end()
-        database.launch()
-        assert comes_to(server, 200)
+        for _ in range(KILLS):
+            time.sleep(LOADED_S)
+            os.kill(database.first_pids[0], signal.SIGKILL)
+            assert comes_to(server, 503)
+            assert status(server, "/text") == 200
+            assert "error" in httpx.get(f"{server.url}/sql1", timeout=ANSWER_TIMEOUT_S).json()
+            database.end()
+            database.launch()
+            assert comes_to(server, 200)
+            assert server.alive
     assert set(load.seen) == {200, 503}
     assert server.alive
 
