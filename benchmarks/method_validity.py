@@ -188,7 +188,9 @@ def measured_row(sides: Sides, precision: float, most: int) -> str:
     """Return one row, with its head, about runs decided from these launches."""
     blocks = sorted(set.intersection(*(set(side.index) for side in sides.values())))
     if len(blocks) < 2:
-        raise SystemExit("fewer than two blocks hold a sound launch of every system: measure for longer")
+        raise SystemExit(
+            "fewer than two blocks hold a sound launch of every system: measure for longer, or on a quieter machine"
+        )
     starts = range(0, max(1, len(blocks) - most + 1), APART)
     decided = pd.DataFrame(decide(sides, blocks[start : start + most], precision) for start in starts)
     independent = max(1, int(len(blocks) / decided["blocks"].median()))

@@ -17,7 +17,7 @@ import pandas as pd
 
 from runners.analyse.comparisons import compare_sides
 from runners.analyse.differences import Difference, check_comparable, differences, unchanged_servers
-from runners.analyse.estimates import Comparison, compare_unpaired, geometric_mean_interval
+from runners.analyse.estimates import Comparison, compare_unpaired, geometric_mean_interval, ratio_of
 from runners.analyse.results import Results, analyse
 from runners.analyse.verdicts import bound, verdict
 from runners.errors import WrkbookError
@@ -189,23 +189,6 @@ def compare_runs(a: Run, b: Run, *, anyway: bool = False) -> BeforeAfter:
             "compare runs that share systems and workloads: ./wrkbook list",
         )
     return found
-
-
-def ratio_of(first: Interval, second: Interval) -> Interval:
-    """Ratio of two independent positive estimates, with an interval from theirs.
-
-    The method of variance estimates recovery on logarithms (Zou & Donner, Construction of confidence limits about effect
-    measures: a general approach, Statistics in Medicine 27, 2008): towards each side, the arms of both are added as the
-    legs of a right angle are. NaN where either has no interval.
-    """
-    if not (first.value > 0 and second.value > 0):
-        return Interval(math.nan, math.nan, math.nan)
-    value = first.value / second.value
-    if not all(end > 0 for side in (first, second) for end in (side.low, side.high)):
-        return Interval(value, math.nan, math.nan)
-    down = math.hypot(math.log(first.value / first.low), math.log(second.high / second.value))
-    up = math.hypot(math.log(first.high / first.value), math.log(second.value / second.low))
-    return Interval(value, value * math.exp(-down), value * math.exp(up))
 
 
 def _estimate(cell: dict[str, Any], stem: str, unit: str) -> Interval:

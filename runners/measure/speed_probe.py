@@ -24,7 +24,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from types import TracebackType
 from typing import Any
 
 PERIOD_S = 0.002
@@ -67,9 +66,7 @@ class SpeedProbes:
             self.pids[cpu] = process.pid
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def between(self, start_s: float, end_s: float) -> dict[str, dict[str, Any]]:
