@@ -7,7 +7,7 @@ what is missing is NaN, never −1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 TRIAL_SCHEMA = "wrkbook.trial/5"

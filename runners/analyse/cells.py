@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from runners import histograms
 from runners.analyse.checks import bottleneck
 from runners.analyse.comparisons import of_cell
-from runners.analyse.estimates import UNKNOWN, geometric_mean_interval, mean_interval
+from runners.analyse.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval
 from runners.analyse.percentiles import around, launch_histograms, percentile_intervals
 from runners.analyse.tables import CORRECTED, Tables
 from runners.analyse.usage import ROLES
@@ -180,9 +180,8 @@ def _service_times(launches: list[Histogram]) -> dict[str, float]:
 
 
 def _named(column: str, interval: Interval) -> dict[str, float]:
-    """Return an interval as three columns, for example p50_s, p50_low_s and p50_high_s."""
     stem, unit = column.rsplit("_", 1)
-    return {column: interval.value, f"{stem}_low_{unit}": interval.low, f"{stem}_high_{unit}": interval.high}
+    return as_columns(interval, stem, f"_{unit}")
 
 
 def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> dict[str, Any]:

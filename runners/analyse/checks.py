@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
@@ -12,10 +11,8 @@ from runners.analyse.connection_checks import asked_for, connections_open, error
 from runners.analyse.cpu_speed import seen_by_probes
 from runners.analyse.disturbances import memory_pressure, other_load, steal, throttling
 from runners.analyse.little import little
-from runners.analyse.usage import ROLES, complete_looks
-from runners.records import WINDOW, Bottleneck, Check, LoadResult
-
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
+from runners.analyse.usage import ROLES, Windows, complete_looks
+from runners.records import WINDOW, Bottleneck, Check
 
 SATURATED_FRACTION = 0.95
 _CLOCK_TOLERANCE = 0.05

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from runners.records import Check, LoadResult
+from runners.analyse.usage import Windows
+from runners.records import Check
 
 # More errors than this, as a share of the requests: a trial of the run's own load is void, and a cell is not ranked.
 ERRORS_TOLERANCE = 0.001
 _OPEN_TOLERANCE = 0.01
-
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
 
 def asked_for(record: dict[str, Any]) -> int | None:

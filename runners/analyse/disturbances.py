@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
-from runners.analyse.usage import window_usage
+from runners.analyse.usage import Windows, window_usage
 from runners.machine.topology import parse_cpu_list
-from runners.records import Check, LoadResult
-
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
+from runners.records import Check
 
 _STEAL, _OTHER_LOAD = "steal", "other load"
 DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD})

@@ -152,6 +152,12 @@ def ratio_of(first: Interval, second: Interval) -> Interval:
     return Interval(value, value * math.exp(-down), value * math.exp(up))
 
 
+def as_columns(interval: Interval, stem: str, unit: str = "") -> dict[str, float]:
+    """Return an interval as three columns: ``p50_s``, ``p50_low_s`` and ``p50_high_s`` for the stem ``p50`` and the unit ``_s``."""
+    parts = (("", interval.value), ("_low", interval.low), ("_high", interval.high))
+    return {f"{stem}{part}{unit}": value for part, value in parts}
+
+
 def log_arm(value: float, end: float) -> float:
     """Return the distance of an interval's end as a logarithm; infinite for an end at 0 or below."""
     if math.isnan(end):

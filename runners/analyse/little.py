@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from runners import histograms
+from runners.analyse.usage import Windows
 from runners.records import Check, LoadResult
-
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
 _LITTLE_TOLERANCE = 0.05
 
