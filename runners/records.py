@@ -7,7 +7,7 @@ what is missing is NaN, never −1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 TRIAL_SCHEMA = "wrkbook.trial/5"
@@ -181,14 +181,12 @@ class LatencySummary:
     Attributes
     ----------
     percentiles_s : by percentage
-    trimmed_means_s : by the percentage left out at each end: tm99 is 1
     """
 
     percentiles_s: dict[float, float]
     mean_s: float
     stddev_s: float
     max_s: float
-    trimmed_means_s: dict[float, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -254,7 +252,7 @@ class Interval:
 class Check:
     """The outcome of one check: its name, whether it held, what was found, and what to do about it.
 
-    ``void`` says that a trial which fails it must not be used; otherwise it is only flagged.
+    ``void`` says that a trial which fails it must not be used; otherwise it is only flagged. One that held has no advice.
     """
 
     name: str
@@ -262,6 +260,10 @@ class Check:
     detail: str
     advice: str = ""
     void: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ok:
+            object.__setattr__(self, "advice", "")
 
     def as_dict(self) -> dict[str, Any]:
         """For ``summary.json``."""

@@ -17,12 +17,12 @@ import pandas as pd
 
 from runners.analyse.comparisons import compare_sides
 from runners.analyse.differences import Difference, check_comparable, differences, unchanged_servers
-from runners.analyse.estimates import Comparison, compare_unpaired, geometric_mean_interval
+from runners.analyse.estimates import as_columns, compare_unpaired, geometric_mean_interval, ratio_of
 from runners.analyse.results import Results, analyse
 from runners.analyse.verdicts import bound, verdict
 from runners.errors import WrkbookError
 from runners.ledger import Run
-from runners.records import GENERATOR_LIMITED, PLACEBO, Bound, Interval
+from runners.records import GENERATOR_LIMITED, PLACEBO, Interval
 
 BASELINE = "run A"
 _ABOUT = ["system", "server", "codec", "workload", "operations_count"]
@@ -131,10 +131,6 @@ class BeforeAfter:
         value = float(np.exp(np.log(ratios).mean()))
         return CommonFactor(value, float(ratios.min()), float(ratios.max()), len(ratios), unchanged)
 
-    @cached_property
-    def _unchanged(self) -> set[str]:
-        return unchanged_servers(self.a.record, self.b.record)
-
     @staticmethod
     def _measured(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
         rows = results.cells[results.cells["status"] == "ok"].to_dict("records")
@@ -147,29 +143,24 @@ class BeforeAfter:
     def _cell(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         place = (before["system"], before["workload"])
         sides = [results.launches(*place) for results in (self.a, self.b)]
-        found = self._compare(sides[1], sides[0])
+        # A run and itself: every launch is its own pair, and nothing can differ.
+        ratio = compare_sides(*sides) if self.same_run else compare_unpaired(*(side.to_numpy() for side in sides[::-1]))
         side = bound(after["bottleneck"] in GENERATOR_LIMITED, before["bottleneck"] in GENERATOR_LIMITED)
+        floor = self.noise_floor_ratio.get(before["workload"], math.nan) - 1
         row = {name: before[name] for name in _ABOUT} | {
-            "unchanged": self.same_run or before["server"] in self._unchanged,
+            "unchanged": self.same_run or before["server"] in unchanged_servers(self.a.record, self.b.record),
             "bottleneck": after["bottleneck"],
             "status": "ok",
             "bound": side,
-            "verdict": "" if before["system"] == PLACEBO else self._verdict(before["workload"], found.interval, side),
+            "verdict": "" if before["system"] == PLACEBO else verdict(ratio.interval, floor, side),
         }
         for name, side in zip("ab", sides, strict=True):
-            row |= _named(name, geometric_mean_interval(side.to_numpy()), "_rps")
-        row |= _named("ratio", found.interval)
+            row |= as_columns(geometric_mean_interval(side.to_numpy()), name, "_rps")
+        row |= as_columns(ratio.interval, "ratio")
         for name, stem, unit in (("p99_ratio", "p99", "s"), ("cpu_ratio", "cpu_per_request", "s")):
             first, second = (_estimate(cell, stem, unit) for cell in (after, before))
-            row |= _named(name, Interval(1.0, 1.0, 1.0) if self.same_run else ratio_of(first, second))
+            row |= as_columns(Interval(1.0, 1.0, 1.0) if self.same_run else ratio_of(first, second), name)
         return row
-
-    def _compare(self, first: pd.Series, second: pd.Series) -> Comparison:
-        # A run and itself: every launch is its own pair, and nothing can differ.
-        return compare_sides(first, second) if self.same_run else compare_unpaired(first.to_numpy(), second.to_numpy())
-
-    def _verdict(self, workload: str, ratio: Interval, side: Bound) -> str:
-        return verdict(ratio, self.noise_floor_ratio.get(workload, math.nan) - 1, side)
 
 
 def compare_runs(a: Run, b: Run, *, anyway: bool = False) -> BeforeAfter:
@@ -191,28 +182,5 @@ def compare_runs(a: Run, b: Run, *, anyway: bool = False) -> BeforeAfter:
     return found
 
 
-def ratio_of(first: Interval, second: Interval) -> Interval:
-    """Ratio of two independent positive estimates, with an interval from theirs.
-
-    The method of variance estimates recovery on logarithms (Zou & Donner, Construction of confidence limits about effect
-    measures: a general approach, Statistics in Medicine 27, 2008): towards each side, the arms of both are added as the
-    legs of a right angle are. NaN where either has no interval.
-    """
-    if not (first.value > 0 and second.value > 0):
-        return Interval(math.nan, math.nan, math.nan)
-    value = first.value / second.value
-    if not all(end > 0 for side in (first, second) for end in (side.low, side.high)):
-        return Interval(value, math.nan, math.nan)
-    down = math.hypot(math.log(first.value / first.low), math.log(second.high / second.value))
-    up = math.hypot(math.log(first.high / first.value), math.log(second.value / second.low))
-    return Interval(value, value * math.exp(-down), value * math.exp(up))
-
-
 def _estimate(cell: dict[str, Any], stem: str, unit: str) -> Interval:
     return Interval(cell[f"{stem}_{unit}"], cell[f"{stem}_low_{unit}"], cell[f"{stem}_high_{unit}"])
-
-
-def _named(stem: str, interval: Interval, unit: str = "") -> dict[str, float]:
-    """An interval as three columns: stem, stem_low and stem_high, each followed by the unit."""
-    parts = (("", interval.value), ("_low", interval.low), ("_high", interval.high))
-    return {f"{stem}{part}{unit}": value for part, value in parts}

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from runners.analyse.claims import CellName, over
+from runners.analyse.estimates import log_arm, ratio_of
 from runners.analyse.verdicts import LARGEST_EQUIVALENCE, band
 from runners.records import GENERATOR_LIMITED, Interval
 
@@ -82,7 +83,7 @@ class CellRatio:
         value, low, high = self.interval.value, self.interval.low, self.interval.high
         if math.isnan(low) or math.isnan(high):
             return 1.0
-        arm = _arm(value, low) if value > limit else _arm(value, high)
+        arm = log_arm(value, low) if value > limit else log_arm(value, high)
         if not arm:
             return 0.0 if value > limit else 1.0
         freedom = self.launches_count - 1
@@ -120,9 +121,8 @@ def amount(run: Measured, metric: str, cell: CellName) -> Interval:
 def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) -> CellRatio:
     """Return the ratio of two cells that have the metric.
 
-    Throughputs are paired within the run's blocks. For all else the interval is made from those of the two amounts, as logarithms (the
-    method of variance estimates recovery: Zou & Donner, Statistics in Medicine 27, 2008). It is wider than a paired one, as what a
-    block did to both does not cancel.
+    Throughputs are paired within the run's blocks. For all else the interval is made from those of the two amounts. It is wider than a
+    paired one, as what a block did to both does not cancel.
     """
     floors = [run.noise_floor_ratio.get(cell.workload, math.nan) - 1 for cell in (first, second)]
     rows = [row for cell in (first, second) if (row := _row(run.cells, metric, cell)) is not None]
@@ -154,19 +154,8 @@ def _row(cells: pd.DataFrame, metric: str, cell: CellName) -> pd.Series | None:
 
 
 def _unpaired(first: Interval, second: Interval) -> Interval:
+    if first.value > 0 and second.value > 0:
+        return ratio_of(first, second)
+    # Of counts, none against some is decided, and so is none against none.
     ratio = over(first.value, second.value)
-    if not (first.value > 0 and second.value > 0):
-        # Of counts, none against some is decided, and so is none against none.
-        return Interval(ratio, ratio, ratio)
-    down = math.hypot(_arm(first.value, first.low), _arm(second.value, second.high))
-    up = math.hypot(_arm(first.value, first.high), _arm(second.value, second.low))
-    return Interval(ratio, ratio * math.exp(-down), ratio * math.exp(up))
-
-
-def _arm(value: float, end: float) -> float:
-    """The distance of an interval's end as a logarithm; infinite for an end at 0 or below."""
-    if math.isnan(end):
-        return math.nan
-    if end == value:
-        return 0.0
-    return abs(math.log(end / value)) if 0 < end < math.inf else math.inf
+    return Interval(ratio, ratio, ratio)

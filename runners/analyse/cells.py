@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from runners import histograms
 from runners.analyse.checks import bottleneck
 from runners.analyse.comparisons import of_cell
-from runners.analyse.estimates import UNKNOWN, geometric_mean_interval
-from runners.analyse.percentiles import around, percentile_intervals
+from runners.analyse.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval
+from runners.analyse.percentiles import around, launch_histograms, percentile_intervals
 from runners.analyse.tables import CORRECTED, Tables
 from runners.analyse.usage import ROLES
 from runners.records import PERCENTILES, Histogram, Interval, percentile_column
@@ -78,19 +77,12 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
     frames = []
     shown = cells[(cells["status"] == "ok") & cells["p50_s"].notna()] if "p50_s" in cells else cells.iloc[:0]
     for system, workload in shown[["system", "workload"]].itertuples(index=False):
-        merged = histograms.merge(launch_histograms(tables, system, workload))
+        merged = histograms.merge(launch_histograms(tables.latency, system, workload).values())
         values_s = histograms.percentiles(merged.values_us, merged.counts, _CURVE) * _US
         estimable = [histograms.estimable(merged.total_count, percentile) for percentile in _CURVE]
         columns = [[system] * len(_CURVE), [workload] * len(_CURVE), _CURVE, values_s, estimable]
         frames.append(pd.DataFrame(dict(zip(_CURVE_COLUMNS, columns, strict=True))))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=_CURVE_COLUMNS)
-
-
-def launch_histograms(tables: Tables, system: str, workload: str) -> list[Histogram]:
-    """The service times of a cell's sound trials, one histogram for each launch."""
-    latency = tables.latency
-    rows = latency[(latency["system"] == system) & (latency["workload"] == workload)]
-    return [Histogram(tuple(group["value_us"]), tuple(group["count"])) for _, group in rows.groupby("block")]
 
 
 def _cell(tables: Tables, launches: pd.Series, system: str, workload: str) -> dict[str, Any]:
@@ -131,9 +123,7 @@ def _throughput(sound: pd.DataFrame, launches: pd.Series) -> dict[str, Any]:
     estimate = geometric_mean_interval(launches.to_numpy())
     errors = [name for name in sound.columns if name.startswith("errors_")]
     return {
-        "throughput_rps": estimate.value,
-        "throughput_low_rps": estimate.low,
-        "throughput_high_rps": estimate.high,
+        **_named("throughput_rps", estimate),
         "speed_ratio": float(sound["speed_ratio"].mean()),
         "goodput_rps": estimate.value * float(sound["goodput_rps"].sum() / sound["throughput_rps"].sum()),
         "requests_count": int(sound["requests_count"].sum()),
@@ -152,11 +142,12 @@ def peak_interval(peaks: NDArray[np.float64]) -> Interval:
     """The largest of some launches' peaks, and how far a launch may lie from their mean (its 95 % interval, by Student's t)."""
     if not len(peaks):
         return UNKNOWN  # no window lasted long enough to be looked at twice
-    largest, n = float(peaks.max()), len(peaks)
-    if n < 2:
+    largest, mean = float(peaks.max()), mean_interval(peaks)
+    if len(peaks) < 2:
         return Interval(largest, np.nan, np.nan)
-    arm = float(stats.t.ppf(0.975, n - 1) * peaks.std(ddof=1) / np.sqrt(n))
-    return Interval(largest, min(largest, float(peaks.mean()) - arm), max(largest, float(peaks.mean()) + arm))
+    # Of one launch, not of the mean over launches: √n as wide.
+    arm = (mean.high - mean.value) * np.sqrt(len(peaks))
+    return Interval(largest, min(largest, mean.value - arm), max(largest, mean.value + arm))
 
 
 def _largest(counts: pd.Series) -> float:
@@ -165,7 +156,7 @@ def _largest(counts: pd.Series) -> float:
 
 
 def _latency(tables: Tables, sound: pd.DataFrame, system: str, workload: str) -> dict[str, float]:
-    found = _service_times(launch_histograms(tables, system, workload))
+    found = _service_times([*launch_histograms(tables.latency, system, workload).values()])
     in_one_piece = sound[sound["turns_count"] == 0]
     little = float(in_one_piece["little_ratio"].median())
     if little < LEAST_LITTLE:
@@ -189,9 +180,8 @@ def _service_times(launches: list[Histogram]) -> dict[str, float]:
 
 
 def _named(column: str, interval: Interval) -> dict[str, float]:
-    """Return an interval as three columns, for example p50_s, p50_low_s and p50_high_s."""
     stem, unit = column.rsplit("_", 1)
-    return {column: interval.value, f"{stem}_low_{unit}": interval.low, f"{stem}_high_{unit}": interval.high}
+    return as_columns(interval, stem, f"_{unit}")
 
 
 def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> dict[str, Any]:
@@ -202,12 +192,12 @@ def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> dict[str, Any]:
     peak = peak_interval(server["rss_peak_bytes"].groupby(server["block"]).max().to_numpy(float))
     user = float(server["user_fraction"].mean())
     requests_rps = float(sound["throughput_rps"].mean())
-    busy = [float(role["busy_fraction"].median()) for role in (server, generator, backend)]
-    used = [float(role["used_fraction"].median()) for role in (server, generator, backend)]
+    rows = dict(zip(ROLES, (server, generator, backend), strict=True))
+    busy = {f"{role}_busy_fraction": float(each["busy_fraction"].median()) for role, each in rows.items()}
+    used = {f"{role}_used_fraction": float(each["used_fraction"].median()) for role, each in rows.items()}
+    ahead = used["generator_used_fraction"] > used["backend_used_fraction"]
     return {
-        "cpu_per_request_s": cpu.value,
-        "cpu_per_request_low_s": cpu.low,
-        "cpu_per_request_high_s": cpu.high,
+        **_named("cpu_per_request_s", cpu),
         "cpu_user_per_request_s": cpu.value * user,
         "cpu_system_per_request_s": cpu.value * (1 - user),
         "rss_peak_bytes": _largest(server["rss_peak_bytes"]),
@@ -224,13 +214,9 @@ def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> dict[str, Any]:
         "window_s": float(sound["duration_s"].median()),
         "opening_s": float(sound["opening_s"].median()),
         **{name: float(sound[name].median()) for name in sound.columns if name.startswith("memory_")},
-        "server_busy_fraction": busy[0],
-        "generator_busy_fraction": busy[1],
-        "backend_busy_fraction": busy[2],
-        "server_used_fraction": used[0],
-        "generator_used_fraction": used[1],
-        "backend_used_fraction": used[2],
-        "bottleneck": bottleneck(*busy, apart=bool(sound["apart"].all()), generator_ahead=used[1] > used[2]),
+        **busy,
+        **used,
+        "bottleneck": bottleneck(*busy.values(), apart=bool(sound["apart"].all()), generator_ahead=ahead),
     }
 
 

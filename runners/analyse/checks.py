@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
@@ -12,10 +11,8 @@ from runners.analyse.connection_checks import asked_for, connections_open, error
 from runners.analyse.cpu_speed import seen_by_probes
 from runners.analyse.disturbances import memory_pressure, other_load, steal, throttling
 from runners.analyse.little import little
-from runners.analyse.usage import ROLES, complete_looks
-from runners.records import WINDOW, Bottleneck, Check, LoadResult
-
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
+from runners.analyse.usage import ROLES, Windows, complete_looks
+from runners.records import WINDOW, Bottleneck, Check
 
 SATURATED_FRACTION = 0.95
 _CLOCK_TOLERANCE = 0.05
@@ -48,7 +45,7 @@ def identity(record: dict[str, Any], windows: Windows) -> Check:
         if ok
         else f"port {record['port']} was not the launched process's alone"
     )
-    return Check("answering process", ok, detail, "" if ok else "end other servers: ss -ltnp", void=True)
+    return Check("answering process", ok, detail, "end other servers: ss -ltnp", void=True)
 
 
 def clock(record: dict[str, Any], windows: Windows) -> Check:
@@ -61,19 +58,13 @@ def clock(record: dict[str, Any], windows: Windows) -> Check:
         f"the load generator's clock showed {worst:.1%} of the time in which it ran; "
         f"{late:.2%} of the CPU's time was used between time slices"
     )
-    return Check("clock", ok, detail, "" if ok else "measure in one piece: -p slices 0", void=True)
+    return Check("clock", ok, detail, "measure in one piece: -p slices 0", void=True)
 
 
 def contract(record: dict[str, Any], windows: Windows) -> Check:
     """The answer was right before and after."""
     wrong = [record[when]["difference"] for when in ("verified_before", "verified_after") if record[when]["difference"]]
-    return Check(
-        "contract",
-        not wrong,
-        wrong[0] if wrong else "right before and after",
-        "" if not wrong else "./wrkbook verify",
-        void=True,
-    )
+    return Check("contract", not wrong, (wrong or ["right before and after"])[0], "./wrkbook verify", void=True)
 
 
 def answer_size(record: dict[str, Any], windows: Windows) -> Check:
@@ -93,13 +84,7 @@ def answer_size(record: dict[str, Any], windows: Windows) -> Check:
         if worst <= allowed
         else f"bytes read differ by {worst:.2%} from verified answers"
     )
-    return Check(
-        "answer size",
-        worst <= allowed,
-        detail,
-        "" if worst <= allowed else "./wrkbook verify",
-        void=True,
-    )
+    return Check("answer size", worst <= allowed, detail, "./wrkbook verify", void=True)
 
 
 def errors(record: dict[str, Any], windows: Windows) -> Check:
@@ -108,14 +93,10 @@ def errors(record: dict[str, Any], windows: Windows) -> Check:
     requests = sum(result.requests_count for _, result in windows)
     fraction = total / max(1, requests + total)
     detail = f"{total} errors in {requests} requests" if total else "none"
-    advice = "" if not total else "lower connections, or see what the server prints: ./wrkbook serve"
-    return Check(
-        "errors",
-        total == 0 and requests > 0,
-        detail if requests else "no request was completed",
-        advice,
-        void=fraction > _ERRORS_TOLERANCE or not requests,
-    )
+    detail = detail if requests else "no request was completed"
+    void = fraction > _ERRORS_TOLERANCE or not requests
+    advice = "lower connections, or see what the server prints: ./wrkbook serve"
+    return Check("errors", total == 0 and requests > 0, detail, advice if total else "", void=void)
 
 
 def backend_work(record: dict[str, Any], windows: Windows) -> Check:
@@ -139,9 +120,7 @@ def backend_work(record: dict[str, Any], windows: Windows) -> Check:
                 if not least <= work[kind][what] <= most:
                     wrong.append(f"{work[kind][what]} {what} of {kind} for {requests} requests of {each}")
     detail = wrong[0] if wrong else "queries and rows, counted by the backend, are those of the requests"
-    return Check(
-        "backend work", not wrong, detail, "./wrkbook verify; is someone else using it?" if wrong else "", void=True
-    )
+    return Check("backend work", not wrong, detail, "./wrkbook verify; is someone else using it?", void=True)
 
 
 def offered(record: dict[str, Any], windows: Windows) -> Check:
@@ -149,43 +128,24 @@ def offered(record: dict[str, Any], windows: Windows) -> Check:
     shares = [result.throughput_rps / raw["load"]["rate_rps"] for raw, result in windows]
     worst = min(shares, default=math.nan)
     ok = worst >= _OFFERED
-    advice = (
-        ""
-        if ok
-        else "the server, or the load generator, cannot carry this rate: its latencies are not those of that rate"
-    )
+    advice = "the server, or the load generator, cannot carry this rate: its latencies are not those of that rate"
     return Check("offered load", ok, f"{worst:.1%} of the offered rate was achieved", advice)
 
 
 def pinning(record: dict[str, Any], windows: Windows) -> Check:
     """Every thread of server, generator and backend was on its CPUs whenever it was looked at."""
+    looks = [sample for raw, _ in windows for sample in complete_looks(raw)]
+    seen = [(role, sample[role]) for sample in looks for role in ROLES if role in sample]
     strays = [
         f"{role} thread {stray['thread']} on CPU {stray['cpu']} (allowed {stray['allowed']})"
-        for raw, _ in windows
-        for sample in complete_looks(raw)
-        for role in ROLES
-        if role in sample
-        for stray in sample[role]["strays"]
+        for role, processes in seen
+        for stray in processes["strays"]
     ]
-    looks = sum(len(complete_looks(raw)) for raw, _ in windows)
-    seen = all(
-        sample[role]["threads_count"]
-        for raw, _ in windows
-        for sample in complete_looks(raw)
-        for role in ROLES
-        if role in sample
-    )
-    ok = not strays and looks > 0 and seen
-    detail = (
-        strays[0] if strays else f"all threads on their CPUs in {looks} looks" if ok else "no thread could be looked at"
-    )
-    return Check(
-        "pinning",
-        ok,
-        detail,
-        "" if ok else "something changes affinities: look for cpusets or a pinning daemon",
-        void=True,
-    )
+    ok = not strays and bool(looks) and all(processes["threads_count"] for _, processes in seen)
+    detail = f"all threads on their CPUs in {len(looks)} looks" if ok else "no thread could be looked at"
+    detail = strays[0] if strays else detail
+    advice = "something changes affinities: look for cpusets or a pinning daemon"
+    return Check("pinning", ok, detail, advice, void=True)
 
 
 def warm_up(record: dict[str, Any], windows: Windows) -> Check:
@@ -201,12 +161,8 @@ def warm_up(record: dict[str, Any], windows: Windows) -> Check:
         return Check("warm-up", True, "one window: nothing to compare it with")
     change = rates[0] / fmean(rates[1:]) - 1
     ok = abs(change) <= _WARMUP_TOLERANCE
-    return Check(
-        "warm-up",
-        ok,
-        f"first window {change:+.1%} against the rest",
-        "" if ok else "use the publication profile: its warm-up is longer",
-    )
+    advice = "use the publication profile: its warm-up is longer"
+    return Check("warm-up", ok, f"first window {change:+.1%} against the rest", advice)
 
 
 def generator_warnings(record: dict[str, Any], windows: Windows) -> Check:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from runners.analyse.published import describe
-from runners.errors import WrkbookError, did_you_mean
+from runners.analyse.published import read_toml
+from runners.errors import did_you_mean
 from runners.folders import PUBLISHED
 from runners.records import PERCENTILES, percentile_column
 
@@ -126,12 +125,7 @@ def load_claims(path: Path = PUBLISHED / "claims.toml") -> tuple[Claim, ...]:
     WrkbookError
         When it is no TOML, or a claim is not as it must be; names the file, the claim by its number from 0, and the field.
     """
-    try:
-        return _Register(**tomllib.loads(path.read_text(encoding="utf-8"))).claim
-    except tomllib.TOMLDecodeError as error:
-        raise WrkbookError(f"{path}: {error}") from error
-    except ValidationError as error:
-        raise WrkbookError(f"{path}: {describe(error)}") from error
+    return read_toml(path, lambda found: _Register(**found)).claim
 
 
 def published_amounts(claim: Claim, figures: pd.DataFrame) -> tuple[float, ...]:

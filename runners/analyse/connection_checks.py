@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from runners.records import Check, LoadResult
+from runners.analyse.usage import Windows
+from runners.records import Check
 
 # More errors than this, as a share of the requests: a trial of the run's own load is void, and a cell is not ranked.
 ERRORS_TOLERANCE = 0.001
 _OPEN_TOLERANCE = 0.01
-
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
 
 def asked_for(record: dict[str, Any]) -> int | None:
@@ -34,11 +32,7 @@ def connections_open(record: dict[str, Any], windows: Windows) -> Check:
     ok = abs(worst - asked) <= _OPEN_TOLERANCE * asked
     opening_s = max(raw["load"].get("opening_s", 0.0) for raw, _ in windows)
     opened = f", open after {opening_s:.2g} s" if opening_s else ""
-    advice = (
-        ""
-        if ok
-        else "the server accepts too slowly or refuses: its backlog (listen), its limit of open files (ulimit -Hn)"
-    )
+    advice = "the server accepts too slowly or refuses: its backlog (listen), its limit of open files (ulimit -Hn)"
     return Check("connections", ok, f"{worst} of {asked} connections were open{opened}", advice)
 
 
@@ -53,7 +47,7 @@ def errors_shown(record: dict[str, Any], windows: Windows) -> Check:
     named = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)
     if not requests:
         return Check("errors", False, f"no request was completed ({named or 'no error was counted'})", _SEEN, void=True)
-    return Check("errors", not total, f"{named} in {requests} requests" if total else "none", _SEEN if total else "")
+    return Check("errors", not total, f"{named} in {requests} requests" if total else "none", _SEEN)
 
 
 _SEEN = "this is the server's result at this number of connections; ./wrkbook serve shows what it prints"

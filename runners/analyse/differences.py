@@ -88,28 +88,9 @@ def check_comparable(a: Run, b: Run, *, anyway: bool = False) -> None:
 
 
 def unchanged_servers(a: Mapping[str, Any], b: Mapping[str, Any]) -> set[str]:
-    """The servers that both runs launched from the same build.
-
-    Records without the keys of builds name a commit: the same commit without modifications made the same servers, if the
-    versions and flags of their components are the same too.
-    """
-    builds = [record["versions"].get("builds") for record in (a, b)]
-    if None not in builds:
-        return {name for name, key in builds[0].items() if builds[1].get(name) == key}
-    versions = [dict(_facts({"versions": record["versions"]})) for record in (a, b)]
-    made = [[part.get(f"versions.git_{what}") for what in ("commit", "state")] for part in versions]
-    same = made[0] == made[1] and made[0][0] is not None and made[0][1] == "clean"
-    launched = [{cell[0].partition("+")[0] for cell in record["cells"]} for record in (a, b)]
-    return {name for name in launched[0] & launched[1] if same and _of(name, versions[0]) == _of(name, versions[1])}
-
-
-def _of(server: str, versions: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts that are said of one server, and of the image that all share."""
-    return {
-        name: fact
-        for name, fact in versions.items()
-        if name.endswith((f" ({server})", f"flags.{server}")) or ".toolchain." in name or ".image." in name
-    }
+    """Return the servers that both runs launched from the same build."""
+    builds = [record["versions"].get("builds", {}) for record in (a, b)]
+    return {name for name, key in builds[0].items() if builds[1].get(name) == key}
 
 
 def _may_change(name: str) -> bool:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any
 
-from runners.analyse.usage import window_usage
+from runners.analyse.usage import Windows, window_usage
 from runners.machine.topology import parse_cpu_list
-from runners.records import Check, LoadResult
-
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
+from runners.records import Check
 
 _STEAL, _OTHER_LOAD = "steal", "other load"
 DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD})
@@ -28,28 +26,16 @@ _STALL_TOLERANCE = 0.01
 
 def steal(record: dict[str, Any], windows: Windows) -> Check:
     """The hypervisor took less than 2 % of the pinned CPUs' time; more than 10 % of the server's make the trial void."""
-    return _below(
-        record,
-        windows,
-        _STEAL,
-        "steal_fraction",
-        "stolen by the hypervisor",
-        "measure on a machine of your own, or more blocks",
-    )
+    advice = "measure on a machine of your own, or more blocks"
+    return _below(record, windows, _STEAL, "steal_fraction", "stolen by the hypervisor", advice)
 
 
 def other_load(record: dict[str, Any], windows: Windows) -> Check:
     """Other processes used at most 2 % more of the pinned CPUs' time than on the idle machine; 10 % more of the server's: void."""
     idle = {cpu: min(share, _MOST_IDLE_SHARE) for cpu, share in record.get("idle_other_fraction", {}).items()}
-    return _below(
-        record,
-        windows,
-        _OTHER_LOAD,
-        "other_fraction",
-        "used by other processes" + (" beyond what they use on the idle machine" if idle else ""),
-        "end other programs, or measure more blocks",
-        idle,
-    )
+    what = "used by other processes" + (" beyond what they use on the idle machine" if idle else "")
+    advice = "end other programs, or measure more blocks"
+    return _below(record, windows, _OTHER_LOAD, "other_fraction", what, advice, idle)
 
 
 def throttling(record: dict[str, Any], windows: Windows) -> Check:
@@ -65,7 +51,7 @@ def throttling(record: dict[str, Any], windows: Windows) -> Check:
         detail = f"the clock of the server's CPUs stayed within {fallen:.1%}"
     else:
         detail = "heat slowed nothing" if looks else "neither heat nor clock can be read on this machine"
-    return Check("throttling", ok, detail, "" if ok else "cool the machine, plug it in, or fix its clock")
+    return Check("throttling", ok, detail, "cool the machine, plug it in, or fix its clock")
 
 
 def memory_pressure(record: dict[str, Any], windows: Windows) -> Check:
@@ -76,7 +62,7 @@ def memory_pressure(record: dict[str, Any], windows: Windows) -> Check:
     waited = sum(after - before for before, after in stalls) / elapsed_s if elapsed_s else 0.0
     ok = not swapped and waited <= _STALL_TOLERANCE
     detail = f"tasks waited for memory {waited:.1%} of the time, {swapped} pages were swapped"
-    advice = "" if ok else "end other programs, or give the machine more memory"
+    advice = "end other programs, or give the machine more memory"
     return Check("memory pressure", ok, detail if stalls else "not shown by this kernel", advice)
 
 
@@ -108,13 +94,8 @@ def _below(
     worst = max((beyond for _, beyond in rows), default=math.nan)
     ok = not worst > _NOISE_TOLERANCE
     taken = max((beyond for role, beyond in rows if role == "server"), default=math.nan)
-    return Check(
-        name,
-        ok,
-        f"at most {worst:.1%} of the pinned CPUs' time {what}" if rows else "not sampled",
-        "" if ok else advice,
-        void=taken > _TAKEN_TOLERANCE,
-    )
+    detail = f"at most {worst:.1%} of the pinned CPUs' time {what}" if rows else "not sampled"
+    return Check(name, ok, detail, advice, void=taken > _TAKEN_TOLERANCE)
 
 
 def _mean_of(shares: Mapping[str, float], cpus: str) -> float:

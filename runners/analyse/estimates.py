@@ -138,6 +138,35 @@ def compare_unpaired(first: Launches, second: Launches) -> Comparison:
     return Comparison(_exponential(Interval(apart, apart - arm, apart + arm)), _p_value(apart, error, freedom), fewest)
 
 
+def ratio_of(first: Interval, second: Interval) -> Interval:
+    """Return the ratio of two independent positive estimates, with an interval from theirs; NaN where either is not known.
+
+    The method of variance estimates recovery on logarithms (Zou & Donner, Statistics in Medicine 27, 2008): towards each side, the arms
+    of both are added as the legs of a right angle are.
+    """
+    if not (first.value > 0 and second.value > 0):
+        return UNKNOWN
+    value = first.value / second.value
+    down = math.hypot(log_arm(first.value, first.low), log_arm(second.value, second.high))
+    up = math.hypot(log_arm(first.value, first.high), log_arm(second.value, second.low))
+    return Interval(value, value * math.exp(-down), value * math.exp(up))
+
+
+def as_columns(interval: Interval, stem: str, unit: str = "") -> dict[str, float]:
+    """Return an interval as three columns: ``p50_s``, ``p50_low_s`` and ``p50_high_s`` for the stem ``p50`` and the unit ``_s``."""
+    parts = (("", interval.value), ("_low", interval.low), ("_high", interval.high))
+    return {f"{stem}{part}{unit}": value for part, value in parts}
+
+
+def log_arm(value: float, end: float) -> float:
+    """Return the distance of an interval's end as a logarithm; infinite for an end at 0 or below."""
+    if math.isnan(end):
+        return math.nan
+    if end == value:
+        return 0.0
+    return abs(math.log(end / value)) if 0 < end < math.inf else math.inf
+
+
 def _p_value(mean: float, standard_error: float, freedom: float) -> float:
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0

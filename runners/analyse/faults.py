@@ -7,19 +7,18 @@ paired ratio is its effect; whoever compares a system that has the fault with on
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from runners.analyse.cell_ratios import cell_ratio
 from runners.analyse.claims import CellName, Claim, published_value
-from runners.analyse.published import describe
+from runners.analyse.estimates import as_columns
+from runners.analyse.published import read_toml
 from runners.analyse.results import Results
 from runners.analyse.verdicts import bound, verdict
-from runners.errors import WrkbookError
 from runners.folders import PUBLISHED
 from runners.records import Workload
 
@@ -85,12 +84,7 @@ def load_faults(path: Path = PUBLISHED / "faults.toml") -> tuple[Fault, ...]:
     WrkbookError
         When it is no TOML, or a fault is not as it must be; names the file, the fault by its number from 0, and the field.
     """
-    try:
-        return _Register(**tomllib.loads(path.read_text(encoding="utf-8"))).fault
-    except tomllib.TOMLDecodeError as error:
-        raise WrkbookError(f"{path}: {error}") from error
-    except ValidationError as error:
-        raise WrkbookError(f"{path}: {describe(error)}") from error
+    return read_toml(path, lambda found: _Register(**found)).fault
 
 
 def effects(faults: Iterable[Fault], run: Results) -> pd.DataFrame:
@@ -133,7 +127,7 @@ def _effect(fault: Fault, run: Results) -> dict[str, object]:
     if math.isnan(found.interval.value):
         return row | {"why": "no block has sound trials of both"}
     limited = [str(cell) for cell, is_bound in zip((having, without), found.bound, strict=True) if is_bound]
-    row |= dict(zip(_RATIO, (found.interval.value, found.interval.low, found.interval.high), strict=True))
+    row |= as_columns(found.interval, "ratio")
     row |= {"having_bound": found.bound[0], "without_bound": found.bound[1]}
     row |= {"verdict": verdict(found.interval, found.floor, bound(*found.bound))}
     return row | {"why": f"the load generator was the limit of {' and '.join(limited)}" if limited else ""}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from runners import histograms
 from runners.analyse.estimates import UNKNOWN, mean_interval
-from runners.analyse.percentiles import HALF_A_MICROSECOND
+from runners.analyse.percentiles import HALF_A_MICROSECOND, launch_histograms
 from runners.generators.perf_gauge import PerfGauge
 from runners.records import PERCENTILES, Histogram, Interval, percentile_column
 
@@ -68,14 +68,7 @@ def latencies_of(latency: pd.DataFrame, cells: pd.DataFrame) -> Latencies:
     """The service times of all `cells` that have a number; `latency` as in :class:`runners.analyse.tables.Tables`."""
     sound = cells[cells["status"] == "ok"]
     names = [(str(system), str(workload)) for system, workload in zip(sound["system"], sound["workload"], strict=True)]
-    return Latencies({name: _blocks(latency, *name) for name in names})
-
-
-def _blocks(latency: pd.DataFrame, system: str, workload: str) -> Blocks:
-    rows = latency[(latency["system"] == system) & (latency["workload"] == workload)]
-    return {
-        int(block): Histogram(tuple(group["value_us"]), tuple(group["count"])) for block, group in rows.groupby("block")
-    }
+    return Latencies({name: launch_histograms(latency, *name) for name in names})
 
 
 def added_latencies(latencies: Latencies, workloads: Iterable[str], direct: str) -> pd.DataFrame:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from runners import histograms
+from runners.analyse.usage import Windows
 from runners.records import Check, LoadResult
-
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 
 _LITTLE_TOLERANCE = 0.05
 
@@ -32,11 +30,7 @@ def little(record: dict[str, Any], windows: Windows) -> Check:
         return Check("Little's law", False, "no window in one piece: there are no percentiles")
     worst = max(ratios, key=lambda ratio: abs(ratio - 1), default=math.nan)
     ok = max(excesses, default=math.nan) <= _LITTLE_TOLERANCE
-    advice = (
-        ""
-        if ok
-        else "service times miss time that requests spend waiting in the load generator: trust the throughput more"
-    )
+    advice = "service times miss time that requests spend waiting in the load generator: trust the throughput more"
     return Check("Little's law", ok, f"throughput × mean service time is {worst:.1%} of the connections", advice)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from runners import histograms
@@ -14,6 +15,13 @@ from runners.records import Histogram, Interval
 
 HALF_A_MICROSECOND = 0.5
 """The resolution, which stands for 0: that has no logarithm."""
+
+
+def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict[int, Histogram]:
+    """Return block → service times of a cell's sound trials; `latency` as in :class:`runners.analyse.tables.Tables`."""
+    rows = latency[(latency["system"] == system) & (latency["workload"] == workload)]
+    groups = rows.groupby("block")
+    return {int(block): Histogram(tuple(group["value_us"]), tuple(group["count"])) for block, group in groups}
 
 
 def percentile_intervals(launches: Sequence[Histogram], asked: Sequence[float]) -> dict[float, Interval]:

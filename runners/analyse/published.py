@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -23,6 +23,7 @@ from runners.generators import autocannon_text, wrk_text
 from runners.records import percentile_column
 from runners.units import parse_count, parse_duration
 
+T = TypeVar("T")
 _KEYS = ["source", "experiment", "system", "workload"]
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
@@ -72,20 +73,26 @@ def sources(folder: Path = PUBLISHED) -> dict[str, Source]:
     WrkbookError
         When ``sources.toml`` is not as it must be; names the source and the field.
     """
-    path = folder / "sources.toml"
+    return read_toml(folder / "sources.toml", lambda found: {name: Source(**about) for name, about in found.items()})
+
+
+def read_toml(path: Path, build: Callable[[dict[str, Any]], T]) -> T:
+    """Return what `build` makes of data that people write.
+
+    Raises
+    ------
+    WrkbookError
+        When it is no TOML, or not as it must be; names the file, the field, and why.
+    """
     try:
-        return {name: Source(**about) for name, about in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+        return build(tomllib.loads(path.read_text(encoding="utf-8")))
     except tomllib.TOMLDecodeError as error:
         raise WrkbookError(f"{path}: {error}") from error
     except ValidationError as error:
-        raise WrkbookError(f"{path}: {describe(error)}") from error
-
-
-def describe(error: ValidationError) -> str:
-    """What is wrong in data that people write: the field, and why."""
-    first = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    return ": ".join(part for part in (error.title, field, first["msg"].removeprefix("Value error, ")) if part)
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        about = filter(None, (error.title, field, first["msg"].removeprefix("Value error, ")))
+        raise WrkbookError(f"{path}: {': '.join(about)}") from error
 
 
 def figures(folder: Path = PUBLISHED) -> pd.DataFrame:

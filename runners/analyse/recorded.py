@@ -48,11 +48,6 @@ class Recorded:
         return str(self.record["placebo_of"])
 
     @property
-    def seed(self) -> int:
-        """Of all resampling."""
-        return int(self.parameters["seed"])
-
-    @property
     def checks(self) -> pd.DataFrame:
         """One row per trial and check."""
         return self.tables.checks

@@ -13,7 +13,7 @@ import pandas as pd
 from runners.analyse.cells import build_cells, build_curves
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
 from runners.analyse.connection_checks import ERRORS_TOLERANCE
-from runners.analyse.estimates import Comparison
+from runners.analyse.estimates import Comparison, as_columns
 from runners.analyse.latencies import Latencies, latencies_of
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import Recorded
@@ -190,9 +190,7 @@ class Results(Recorded):
 
 
 def _named(found: Comparison) -> dict[str, float]:
-    interval = found.interval
-    ratio = dict(zip(_RATIO, (interval.value, interval.low, interval.high), strict=True))
-    return ratio | {"p_value": found.p_value, "blocks_count": found.blocks_count}
+    return as_columns(found.interval, "ratio") | {"p_value": found.p_value, "blocks_count": found.blocks_count}
 
 
 def analyse(run: Run) -> Results:

@@ -11,24 +11,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from runners.analyse.cell_ratios import Measured
 from runners.analyse.estimates import mean_interval
 from runners.ledger import Run
-
-
-class Measured(Protocol):
-    """What is asked of a run."""
-
-    @property
-    def cells(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
-    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Mapping[str, Any]: ...  # noqa: D102
 
 
 def levels(frame: pd.DataFrame) -> pd.DataFrame:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from runners.machine.topology import parse_cpu_list
+from runners.records import LoadResult
+
+Windows = Sequence[tuple[dict[str, Any], LoadResult]]
+"""The raw windows of a trial, each with what its load generator's parser makes of it."""
 
 ROLES = ("server", "generator", "backend")
 

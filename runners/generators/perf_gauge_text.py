@@ -11,8 +11,7 @@ from runners.records import LatencySummary
 
 _DURATIONS = {"ns": -9, "µs": -6, "ms": -3, "s": 0}
 _PERCENTILES = {"Min": 0.0, "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
-_TRIMMED = {"tm95": 5.0, "tm99": 1.0, "tm99.9": 0.1}
-LATENCIES = (*_PERCENTILES, "Max", "Mean", "StdDev", *_TRIMMED)
+LATENCIES = (*_PERCENTILES, "Max", "Mean", "StdDev", "tm95", "tm99", "tm99.9")
 """The lines of the latency table, in their order."""
 
 
@@ -52,7 +51,6 @@ def summary_of(latencies_s: dict[str, float]) -> LatencySummary:
         latencies_s["Mean"],
         latencies_s["StdDev"],
         latencies_s["Max"],
-        {percentage: latencies_s[name] for name, percentage in _TRIMMED.items()},
     )
 
 

@@ -70,11 +70,6 @@ def read_cores(allowed: Iterable[int] | None = None, sysfs: Path = SYSFS) -> lis
     return sorted(cores.values())
 
 
-def known_cpus() -> set[int]:
-    """The CPUs that this process may use at all, even where it has confined itself since it started."""
-    return set(parse_cpu_list(_text(SYSFS / "system/cpu/online") or format_cpu_list(os.sched_getaffinity(0))))
-
-
 def check_cpus(name: str, text: str, usable: set[int]) -> tuple[int, ...]:
     """A CPU list that a user gave as the parameter `name`, checked against the CPUs that there are."""
     try:

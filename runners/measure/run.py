@@ -32,8 +32,8 @@ from runners.units import format_duration, format_half_width
 _FAILURES_TOLERATED = 2
 # The next block has a new backend, and ports again.
 _NOT_THE_SYSTEMS = ("backend", "ports")
-# A 95 % interval at which a run stops because it is narrow covers less, the fewer blocks it has (0.77 to 0.91, simulated in
-# tests/analyse/test_method.py): at least so many blocks, by the number of systems that a workload compares.
+# Stopping because an interval is narrow lowers its coverage: to 91 % for two systems from 4 blocks on (docs/validity.md). Hence at
+# least so many blocks, by the number of systems that a workload compares.
 _FEW_SYSTEMS, _BLOCKS_OF_FEW, _BLOCKS_OF_MANY = 3, 10, 6
 # Before each try to measure once more what the machine has spoilt: it is often quiet again after a minute.
 _PAUSES_S = (5.0, 10.0, 20.0, 40.0)

@@ -14,24 +14,19 @@ it ends with its parent, whose process id it is told: by the time that it could 
 from __future__ import annotations
 
 import hashlib
-import math
 import mmap
 import os
 import subprocess
 import sys
 import time
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
-from types import TracebackType
 from typing import Any
 
 PERIOD_S = 0.002
-# How far the bins of a histogram of rates lie apart.
-_STEP = 1.02
 # The ring: how many records there were, then records of a moment and a time, all of them numbers of eight bytes, which are
 # stored whole; `struct` would put zeros first, and who reads just then would see none.
 _RECORDS_COUNT = 1 << 16
@@ -71,9 +66,7 @@ class SpeedProbes:
             self.pids[cpu] = process.pid
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     def between(self, start_s: float, end_s: float) -> dict[str, dict[str, Any]]:
@@ -86,23 +79,19 @@ class SpeedProbes:
         Returns
         -------
         dict
-            CPU → ``wakes_hz`` (bursts a second of time), ``mean_hz`` (mean of the bursts' own rates, bursts a second of
-            CPU time), ``p90_hz`` (their 90th percentile: near the undisturbed rate if the CPU was undisturbed for a
-            tenth of the time) and ``bursts``, the histogram of their rates: ``counts`` of bins, the first of which
-            has the number ``first``; bin n begins at ``step_ratio**n`` bursts a second. CPUs without samples are missing.
+            CPU → ``wakes_hz`` (bursts a second of time), ``mean_hz`` (mean of the bursts' own rates, bursts a second of CPU time)
+            and ``p90_hz`` (their 90th percentile: near the undisturbed rate if the CPU was undisturbed for a tenth of the
+            time). CPUs without samples are missing.
         """
-        found = {}
         duration_s = sum(end_s - start_s for start_s, end_s in intervals)
-        for cpu, rates in self._rates(intervals).items():
-            mean = sum(rates) / len(rates)
-            wakes = round(len(rates) / duration_s, 2)
-            found[str(cpu)] = {
-                "wakes_hz": wakes,
-                "mean_hz": round(mean),
+        return {
+            str(cpu): {
+                "wakes_hz": round(len(rates) / duration_s, 2),
+                "mean_hz": round(sum(rates) / len(rates)),
                 "p90_hz": round(_p90(rates)),
-                "bursts": _histogram(rates),
             }
-        return found
+            for cpu, rates in self._rates(intervals).items()
+        }
 
     def shares(self, start_s: float, end_s: float) -> dict[int, float]:
         """CPU → its median rate between two moments as a share of its 90th percentile there; without samples: missing."""
@@ -125,12 +114,6 @@ class SpeedProbes:
 
 def _p90(ascending: list[float]) -> float:
     return ascending[int(0.9 * (len(ascending) - 1))]
-
-
-def _histogram(ascending: list[float]) -> dict[str, Any]:
-    bins = Counter(math.floor(math.log(rate, _STEP)) for rate in ascending)
-    first, last = min(bins), max(bins)
-    return {"step_ratio": _STEP, "first": first, "counts": [bins[number] for number in range(first, last + 1)]}
 
 
 def _recent(ring: mmap.mmap, start_s: float) -> Iterable[tuple[float, float]]:

@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from runners.measure.sampling import total_cpu_s
@@ -41,9 +40,7 @@ class StoppedClock:
             self._page = mmap.mmap(file.fileno(), _SIZE)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._page is not None:
             self._page.close()
 
@@ -73,9 +70,7 @@ class Processes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.go_on()
         self._stack.close()
 

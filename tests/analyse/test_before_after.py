@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from runners.analyse.before_after import compare_runs, ratio_of
-from runners.analyse.estimates import geometric_mean_interval
+from runners.analyse.before_after import compare_runs
+from runners.analyse.estimates import geometric_mean_interval, ratio_of
 from runners.analyse.results import analyse
 from runners.errors import WrkbookError
 from runners.records import Interval

@@ -31,11 +31,6 @@ def test_a_probe_times_its_work_again_and_again():
     with SpeedProbes([CPU]) as probes:
         seen = wait_for_samples(probes, start, 20)
     assert 1e3 < seen["mean_hz"] <= 1.2 * seen["p90_hz"] < 1e6
-    step, counts = seen["bursts"]["step_ratio"], seen["bursts"]["counts"]
-    lowest = step ** seen["bursts"]["first"]
-    assert 0.999 * lowest <= seen["p90_hz"] <= 1.001 * lowest * step ** len(counts)
-    assert sum(counts) >= 20
-    assert counts[0] > 0 < counts[-1]
 
 
 def test_only_what_lies_between_the_two_moments_counts():
