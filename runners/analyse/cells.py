@@ -90,10 +90,8 @@ def _cell(tables: Tables, launches: pd.Series, system: str, workload: str) -> di
     server, _, codec = system.partition("+")
     row: dict[str, Any] = {"system": system, "server": server, "codec": codec or None, "workload": workload}
     rows = _of(tables.trials, system, workload)
-    row |= {
-        "launches_count": len(launches),
-        "launches_made_count": rows["block"].nunique() + failures["block"].nunique(),
-    }
+    made = rows["block"].nunique() + failures["block"].nunique()
+    row |= {"launches_count": len(launches), "launches_made_count": made}
     row |= {"warnings": _warnings(tables, system, workload), "status": "ok"}
     sound = rows[~rows["warmup"].astype(bool) & ~rows["void"].astype(bool)]
     if not rows.empty:
@@ -122,20 +120,16 @@ def _cell(tables: Tables, launches: pd.Series, system: str, workload: str) -> di
 def _throughput(sound: pd.DataFrame, launches: pd.Series) -> dict[str, Any]:
     estimate = geometric_mean_interval(launches.to_numpy())
     errors = [name for name in sound.columns if name.startswith("errors_")]
+    count = int(sound[errors].to_numpy().sum())
     return {
         **_named("throughput_rps", estimate),
         "speed_ratio": float(sound["speed_ratio"].mean()),
         "goodput_rps": estimate.value * float(sound["goodput_rps"].sum() / sound["throughput_rps"].sum()),
         "requests_count": int(sound["requests_count"].sum()),
-        "errors_count": int(sound[errors].to_numpy().sum()),
-        "errors_fraction": _errors_fraction(sound, errors),
+        "errors_count": count,
+        "errors_fraction": count / max(1, count + int(sound["requests_count"].sum())),
         **{name: int(sound[name].sum()) for name in errors},
     }
-
-
-def _errors_fraction(sound: pd.DataFrame, errors: list[str]) -> float:
-    count = float(sound[errors].to_numpy().sum())
-    return count / max(1.0, count + float(sound["requests_count"].sum()))
 
 
 def peak_interval(peaks: NDArray[np.float64]) -> Interval:

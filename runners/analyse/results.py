@@ -96,12 +96,14 @@ class Results(Recorded):
             family = "leader" if leader in (a, b) else "other"
             if family == "other" or {a, b} & failing:
                 a, b = (b, a) if a == leader else (a, b)
-                rows.append(row(a, b, family, compare_sides(*(self.launches(name, workload) for name in (a, b)))))
+                rows.append(row(a, b, family, self._compared(a, b, workload)))
         original = self.record["placebo_of"]
         if {PLACEBO, original} <= set(cells.index):
-            found = compare_sides(*(self.launches(name, workload) for name in (PLACEBO, original)))
-            rows.append(row(PLACEBO, original, "control", found))
+            rows.append(row(PLACEBO, original, "control", self._compared(PLACEBO, original, workload)))
         return rows
+
+    def _compared(self, a: str, b: str, workload: str) -> Comparison:
+        return compare_sides(self.launches(a, workload), self.launches(b, workload))
 
     def launches(self, system: str, workload: str) -> pd.Series:
         """Return block → throughput of a cell's launch, in requests per second."""
@@ -118,10 +120,7 @@ class Results(Recorded):
     def noise_floor_ratio(self) -> dict[str, float]:
         """Workload → 1 and how far the control's interval reaches from 1: 1.013 is 1.3 %."""
         floors = {
-            workload: noise_floor(
-                compare_sides(*(self.launches(name, workload) for name in (PLACEBO, self.baseline))).interval
-            )
-            for workload in self.ranked
+            workload: noise_floor(self._compared(PLACEBO, self.baseline, workload).interval) for workload in self.ranked
         }
         return {workload: 1 + floor for workload, floor in floors.items() if math.isfinite(floor)}
 

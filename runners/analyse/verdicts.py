@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from runners.analyse.estimates import critical_value
 from runners.records import Bound, Interval, Verdict
 
 SIGNIFICANCE = 0.05
@@ -115,7 +115,7 @@ def blocks_needed(half_width_now: float, blocks_now: int, target: float) -> int 
 
 
 def _width_factor(blocks: int) -> float:
-    return float(stats.t.ppf(0.975, blocks - 1)) / math.sqrt(blocks)
+    return critical_value(2, blocks - 1) / math.sqrt(blocks)
 
 
 def _has_width(ratio: Interval) -> bool:
