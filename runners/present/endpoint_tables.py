@@ -18,9 +18,8 @@ from runners.present.endpoints import (
 )
 from runners.present.frames import cell_of, measured, ordered, without_placebo
 from runners.present.markup import Cell, Fragment, Group, table
-from runners.present.tables import estimate, without_number
+from runners.present.tables import throughput, without_number
 from runners.present.wording import PERCENT, RATES, amount
-from runners.records import GENERATOR_LIMITED
 
 _ROLES = {"server": "servers", "backend": "database", "generator": "load generator"}
 
@@ -35,7 +34,7 @@ def published_table(cells: pd.DataFrame, published: pd.DataFrame) -> Fragment:
         for system in ordered(without_placebo(cells)["system"]):
             labels = [labelled(workload, shape) for workload in found]
             rows.append([Cell(system), *(_rate(cell_of(cells, system, label)) for label in labels)])
-        groups.append(Group(f"here, by {generator_of(cells, shape)}, with 95 % intervals", rows))
+        groups.append(Group(f"here, by {generator_of(cells, shape)}, with 95 % intervals and n", rows))
     for source in ordered(published["source"]):
         rows = []
         for system in ordered(published["system"]):
@@ -50,7 +49,7 @@ def _rate(cell: pd.Series | None) -> Cell:
         return Cell("–", "not asked for", "muted")
     if cell["status"] != "ok":
         return without_number(cell["status"])
-    return estimate(cell.to_dict(), "throughput_rps", RATES, "≥ " if cell["bottleneck"] in GENERATOR_LIMITED else "")
+    return throughput(cell.to_dict())
 
 
 def _published(cell: pd.Series | None) -> Cell:

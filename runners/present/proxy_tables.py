@@ -10,9 +10,9 @@ import pandas as pd
 from runners.present.frames import leaders, ordered, workload_title
 from runners.present.limits import BACKEND, limit, without_backend_verdicts
 from runners.present.markup import Cell, Fragment, Group, table
-from runners.present.tables import VERDICTS, estimate, without_number
-from runners.present.wording import RATES, RATIOS, TIMES, amount, quantity
-from runners.records import GENERATOR_LIMITED, PLACEBO
+from runners.present.tables import VERDICTS, estimate, launches, throughput, without_number
+from runners.present.wording import RATIOS, TIMES, amount, quantity
+from runners.records import PLACEBO
 from runners.units import format_size
 
 
@@ -84,11 +84,10 @@ def _capacity(
 ) -> list[Cell]:
     if row["status"] != "ok":
         return [name_cell(row["system"]), without_number(row["status"]), Cell("–"), Cell("–"), Cell("–")]
-    bound = "≥ " if row["bottleneck"] in GENERATOR_LIMITED else ""
     by_backend = row["bottleneck"] == BACKEND
     return [
         name_cell(row["system"]),
-        estimate(row, "throughput_rps", RATES, bound),
+        throughput(row),
         Cell(limit(row["bottleneck"], backends), "the backend" if by_backend else "", "warn" if by_backend else "name"),
         *_against(row, against, leader),
     ]
@@ -121,7 +120,7 @@ def _cost(row: Mapping[str, Any]) -> list[Cell]:
         )
     }
     return [
-        name_cell(row["system"]),
+        Cell(row["system"], launches(row), "muted" if row["system"] == PLACEBO else ""),
         estimate(thousand, "cpu_per_request_s", TIMES),
         Cell(amount(thousand["cpu_user_per_request_s"], TIMES)),
         Cell(amount(thousand["cpu_system_per_request_s"], TIMES)),

@@ -12,7 +12,7 @@ from runners.analyse.scale import levels, memory_per_connection
 from runners.present.frames import ordered, without_placebo
 from runners.present.markup import Cell, Fragment, Group, joined, table
 from runners.present.scale_words import Results, busy_ratio
-from runners.present.tables import without_number
+from runners.present.tables import launches, without_number
 from runners.present.wording import TIMES, amount
 from runners.units import format_size
 
@@ -49,7 +49,7 @@ def _line(row: Mapping[str, Any], width: int) -> list[Cell]:
     errors = [int(row[f"errors_{kind}_count"]) for kind in _KINDS]
     memory = ("memory_before_rss_bytes", "rss_peak_bytes", "pss_bytes", "memory_after_rss_bytes")
     return [
-        Cell(row["system"]),
+        Cell(row["system"], launches(row)),
         Cell("–" if pd.isna(seen) else f"{seen:.0f}", kind="bad" if off else ""),
         Cell(amount(row["opening_s"], TIMES) if row["opening_s"] else "at once"),
         Cell(f"{100 * min(1.0, busy_ratio(row)):.0f} %"),

@@ -72,7 +72,7 @@ def _cost(row: Mapping[str, Any]) -> list[Cell]:
         return [_system(row), without_number(row["status"]), *[Cell("–")] * (len(_COST_HEADS) - 2)]
     return [
         _system(row),
-        _throughput(row),
+        throughput(row),
         estimate(row, "cpu_per_request_s", TIMES),
         Cell(format_size(row["rss_peak_bytes"])),
         Cell(
@@ -83,10 +83,15 @@ def _cost(row: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
-def _throughput(row: Mapping[str, Any]) -> Cell:
+def throughput(row: Mapping[str, Any]) -> Cell:
+    """The throughput of a cell with its interval, its bound, and n: launches used of launches made."""
     shown = estimate(row, "throughput_rps", RATES, "≥ " if row["bottleneck"] in GENERATOR_LIMITED else "")
-    n = f"n = {int(row['launches_count'])} of {int(row['launches_made_count'])}"
-    return Cell(shown.text, f"{shown.note}; {n}" if shown.note else n)
+    return Cell(shown.text, "; ".join(filter(None, [shown.note, launches(row)])))
+
+
+def launches(row: Mapping[str, Any]) -> str:
+    """Say how many launches of a cell are used, of those made: ``n = 4 of 4``."""
+    return f"n = {int(row['launches_count'])} of {int(row['launches_made_count'])}"
 
 
 def _times(row: Mapping[str, Any]) -> list[Cell]:
