@@ -101,17 +101,21 @@ def blocks_needed(half_width_now: float, blocks_now: int, target: float) -> int 
 
     A half-width is proportional to t(0.975, n−1) / √n (Kalibera & Jones, ISMM 2013), with t because it falls fast at
     first: from 3 to 6 blocks it is worth more than the blocks themselves. None when nothing can be said: fewer than two
-    blocks, or no finite width.
+    blocks, or no width or an enormous one.
     """
     if target <= 0:
         raise ValueError(f"the precision to reach must be positive: {target}")
-    if blocks_now < 2 or not math.isfinite(half_width_now):
+    if blocks_now < 2 or not half_width_now <= _FORETELLABLE:
         return None
     unit = half_width_now / _width_factor(blocks_now)
     # Without the help of t; a bound from above.
     most = max(blocks_now, math.ceil(blocks_now * (half_width_now / target) ** 2))
     candidates = range(blocks_now, most)
     return blocks_now + bisect.bisect_left(candidates, True, key=lambda n: unit * _width_factor(n) <= target)
+
+
+# Two launches that differ give many systems half-widths of any size, and from these nothing can be foretold.
+_FORETELLABLE = 100.0
 
 
 def _width_factor(blocks: int) -> float:

@@ -212,7 +212,7 @@ def test_half_the_width_takes_about_four_times_as_many_blocks():
     assert blocks_needed(0.04, 40, 0.02) == pytest.approx(160, rel=0.05)
 
 
-@pytest.mark.parametrize(("width", "blocks"), [(NAN, 5), (math.inf, 5), (0.1, 1), (0.1, 0)])
+@pytest.mark.parametrize(("width", "blocks"), [(NAN, 5), (math.inf, 5), (1e200, 2), (0.1, 1), (0.1, 0)])
 def test_without_an_interval_nobody_knows_how_many_blocks_are_needed(width, blocks):
     assert blocks_needed(width, blocks, 0.02) is None
 
