@@ -1,22 +1,26 @@
-"""The register of published claims, each a hypothesis over our cells: ``data/raw/published/claims.toml``."""
+"""The register of published claims, each a hypothesis over our cells: ``data/raw/published/claims.toml``.
+
+Held against a published figure is what is like it here: the same load generator, the nearest load.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from runners.analyse.published import read_toml
+from runners.analyse.published import Written, read_toml
 from runners.errors import did_you_mean
 from runners.folders import PUBLISHED
 from runners.records import PERCENTILES, percentile_column
 
-Kind = Literal["ratio", "order", "least", "most", "absolute", "word"]
 # What a claim may be about: columns of the cells, and what experiments add to them.
 METRICS = (
     "throughput_rps",
@@ -24,8 +28,11 @@ METRICS = (
     *("mean_s", "stddev_s", "max_s", "tm99_s"),
     *("cpu_per_request_s", "rss_peak_bytes", "threads_count", "errors_count", "build_s"),
 )
-_MANY = (2, math.inf)
-_CELLS = {"ratio": (2, 2), "order": _MANY, "least": _MANY, "most": _MANY, "absolute": (1, 1), "word": (2, 2)}
+# What wrk prints, it has corrected first.
+_CORRECTED = {"wrk": ("p50_s", "p75_s", "p90_s", "p99_s", "mean_s", "stddev_s", "max_s")}
+_LEVEL = re.compile(r"(?P<what>.+)@(?P<level>\d+)")
+# How far from the published level the measured one may be: a machine that cannot keep 20,000 connections open measures 19,900.
+_NEAR = 0.05
 
 
 class CellName(NamedTuple):
@@ -38,26 +45,18 @@ class CellName(NamedTuple):
         return f"{self.system} at {self.workload}"
 
 
-class Claim(BaseModel):
-    """One published statement.
+class Claim(Written):
+    """One published statement; the head of ``claims.toml`` explains the kinds.
 
-    Attributes
-    ----------
-    id : stable; reports and tests refer to it
-    source, place, quote : who says it, where, and in which words (… where words are left out)
-    kind : see the head of ``claims.toml``
-    experiment, metric, systems, workloads : the hypothesis
-    within_ratio : the largest ratio that a word for "equal" allows
-    untestable : why nothing here can decide it
-    note : what a reader should know of it
+    `quote` has … where words are left out; `within_ratio` is the largest ratio that a word for "equal" allows; `untestable` says
+    why nothing here can decide it. Reports and tests refer to the `id`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     source: str = Field(min_length=1)
     place: str = Field(min_length=1)
     quote: str = Field(min_length=1, max_length=200)
-    kind: Kind
+    kind: Literal["ratio", "order", "least", "most", "absolute", "word"]
     experiment: str = Field(pattern=r"^\d\d-[a-z0-9-]+$")
     metric: str = ""
     systems: tuple[str, ...] = ()
@@ -68,24 +67,21 @@ class Claim(BaseModel):
 
     @model_validator(mode="after")
     def _is_a_hypothesis(self) -> Claim:
-        if not self.systems and not self.workloads and not self.metric:
+        if self.kind != "word" and self.within_ratio is not None:
+            raise ValueError("within_ratio is for words")
+        if not (self.systems or self.workloads or self.metric):
             if not self.untestable:
                 raise ValueError("a claim without systems, workloads and metric must say why it is untestable")
             return self
         if self.metric not in METRICS:
             raise ValueError(f"metric {self.metric!r}: {did_you_mean(self.metric, METRICS)}")
-        longest = max(len(self.systems), len(self.workloads))
-        if not {len(self.systems), len(self.workloads)} <= {1, longest}:
+        counts = {len(self.systems), len(self.workloads)}
+        longest = max(counts)
+        if not counts <= {1, longest}:
             raise ValueError("systems and workloads must be one for all cells, or one for each")
-        least, most = _CELLS[self.kind]
+        least, most = {"absolute": (1, 1), "ratio": (2, 2), "word": (2, 2)}.get(self.kind, (2, math.inf))
         if not least <= longest <= most or len(set(self.cells)) < longest:
             raise ValueError(f"{longest} cells: not what a claim of kind {self.kind} is about, or one twice")
-        return self
-
-    @model_validator(mode="after")
-    def _reads_words_alone(self) -> Claim:
-        if self.kind != "word" and self.within_ratio is not None:
-            raise ValueError("within_ratio is for words")
         return self
 
     @property
@@ -93,20 +89,20 @@ class Claim(BaseModel):
         """The cells that it is about, in its order."""
         count = max(len(self.systems), len(self.workloads))
         systems, workloads = (names * count if len(names) == 1 else names for names in (self.systems, self.workloads))
-        return tuple(CellName(*pair) for pair in zip(systems, workloads, strict=True))
+        return tuple(map(CellName, systems, workloads))
 
     @property
     def pairs(self) -> tuple[tuple[CellName, CellName], ...]:
         """The pairs that the claim compares, the cell with less of the metric first; a ratio's pair in its own order."""
+        first, others = self.cells[:1], self.cells[1:]
         if self.kind == "least":
-            return tuple((self.cells[0], other) for other in self.cells[1:])
+            return tuple(itertools.product(first, others))
         if self.kind == "most":
-            return tuple((other, self.cells[0]) for other in self.cells[1:])
+            return tuple(itertools.product(others, first))
         return tuple(itertools.pairwise(self.cells))
 
 
-class _Register(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Register(Written):
     claim: tuple[Claim, ...]
 
     @model_validator(mode="after")
@@ -118,33 +114,28 @@ class _Register(BaseModel):
 
 
 def load_claims(path: Path = PUBLISHED / "claims.toml") -> tuple[Claim, ...]:
-    """The register.
-
-    Raises
-    ------
-    WrkbookError
-        When it is no TOML, or a claim is not as it must be; names the file, the claim by its number from 0, and the field.
-    """
-    return read_toml(path, lambda found: _Register(**found)).claim
+    """Return the register; errors as of :func:`runners.analyse.published.read_toml`."""
+    return read_toml(path, _Register).claim
 
 
 def published_amounts(claim: Claim, figures: pd.DataFrame) -> tuple[float, ...]:
     """Return what the source published of the metric for each cell of a claim; NaN where it gives no number."""
     if claim.metric not in figures:
-        return tuple(math.nan for _ in claim.cells)
+        return (math.nan,) * len(claim.cells)
     rows = figures[figures["source"] == claim.source].set_index(["system", "workload"])[claim.metric]
     return tuple(float(rows.get(cell, math.nan)) for cell in claim.cells)
 
 
 def published_value(claim: Claim, figures: pd.DataFrame) -> float:
     """Return the published ratio or absolute of a claim; for a word, second cell ÷ first; NaN for claims about an order."""
-    amounts = published_amounts(claim, figures)
-    if claim.kind == "absolute" and amounts:
-        return amounts[0]
-    if claim.kind not in ("ratio", "word") or len(amounts) != 2:
-        return math.nan
-    first, second = amounts if claim.kind == "ratio" else reversed(amounts)
-    return over(first, second)
+    match claim.kind, published_amounts(claim, figures):
+        case "absolute", (amount,):
+            return amount
+        case "ratio", (first, second):
+            return over(first, second)
+        case "word", (first, second):
+            return over(second, first)
+    return math.nan
 
 
 def over(a: float, b: float) -> float:
@@ -152,3 +143,28 @@ def over(a: float, b: float) -> float:
     if b == 0:
         return 1.0 if a == 0 else math.inf
     return a / b
+
+
+def like_column(metric: str, generator: str) -> str:
+    """Return the column that holds a metric as `generator` prints it: ``corrected_p99_s`` for wrk's p99."""
+    return f"corrected_{metric}" if metric in _CORRECTED.get(generator, ()) else metric
+
+
+def like_workload(workload: str, generator: str, measured: Collection[str]) -> str:
+    """Return the label of the workload as `generator` measured it (``text@autocannon``), else that of the nearest level."""
+    by_generator = f"{workload}@{generator}"
+    return by_generator if by_generator in measured else nearest_workload(workload, measured)
+
+
+def nearest_workload(workload: str, measured: Collection[str]) -> str:
+    """Return the measured workload at the nearest level within 5 %, for example ``json10@19900`` for ``json10@20000``.
+
+    The label itself where it was measured, has no level, or none is near.
+    """
+    asked = _LEVEL.fullmatch(workload)
+    if asked is None or workload in measured:
+        return workload
+    level = int(asked["level"])
+    found = [known for name in measured if (known := _LEVEL.fullmatch(name)) and known["what"] == asked["what"]]
+    near = [known for known in found if abs(int(known["level"]) - level) <= _NEAR * level]
+    return min(near, key=lambda known: abs(math.log(int(known["level"]) / level)), default=asked).string

@@ -8,17 +8,17 @@ edges of a graph whose nodes are cells: any ratio along a path is known. What su
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Literal
 
 from runners.analyse.claims import CellName, Claim
 
-Standing = Literal["statement", "restatement", "absolute"]
 # Closed loops only print a mean service time here: it is connections ÷ throughput (Little, Operations Research 9, 1961).
 _SAME_FIGURE = {"mean_s": "throughput_rps"}
 _Edges = dict[CellName, dict[CellName, str]]
 
 
-def standing(claim: Claim, follows: Mapping[str, tuple[str, ...]]) -> Standing:
+def standing(claim: Claim, follows: Mapping[str, tuple[str, ...]]) -> Literal["statement", "restatement", "absolute"]:
     """Return whether a claim is counted as a statement; `follows` is what :func:`follows_from` returns."""
     if claim.kind == "absolute":
         return "absolute"
@@ -32,24 +32,20 @@ def follows_from(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
     """
     compared = [claim for claim in claims if claim.kind != "absolute" and not claim.untestable]
     ratios: dict[tuple[str, str], _Edges] = {}
-    asked: dict[tuple[str, str, frozenset[CellName]], str] = {}
+    asked: dict[tuple[str, str, frozenset[CellName]], tuple[str, ...]] = {}
     found: dict[str, tuple[str, ...]] = {}
     for claim in sorted(compared, key=lambda claim: claim.kind != "ratio"):
         key = (claim.source, _SAME_FIGURE.get(claim.metric, claim.metric))
         edges = ratios.setdefault(key, {})
-        known = [_path(edges, *pair) or _same(asked.get((*key, frozenset(pair)))) for pair in claim.pairs]
+        known = [_path(edges, *pair) or asked.get((*key, frozenset(pair)), ()) for pair in claim.pairs]
         if all(known):
-            found[claim.id] = tuple(dict.fromkeys(name for names in known for name in names))
+            found[claim.id] = tuple(dict.fromkeys(chain(*known)))
             continue
         for lower, upper in claim.pairs:
-            asked.setdefault((*key, frozenset((lower, upper))), claim.id)
+            asked.setdefault((*key, frozenset((lower, upper))), (claim.id,))
             if claim.kind == "ratio":
                 edges.setdefault(lower, {})[upper] = edges.setdefault(upper, {})[lower] = claim.id
     return found
-
-
-def _same(name: str | None) -> tuple[str, ...]:
-    return (name,) if name else ()
 
 
 def _path(edges: _Edges, start: CellName, end: CellName) -> tuple[str, ...]:

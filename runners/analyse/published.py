@@ -1,7 +1,7 @@
 """What others measured and published, read from what their tools printed: ``data/raw/published``.
 
-Each number has one place, the file in which it was published; ``sources.toml`` says which file is what. All are read by
-the parsers that read our own runs. They come from other machines: beside our own figures, never mixed with them.
+Each number has one place, the file in which it was published; ``sources.toml`` says which file is what. The parsers of
+our own runs read them all. They come from other machines: beside our own figures, never mixed with them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import csv
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from runners.errors import WrkbookError
 from runners.folders import PUBLISHED
@@ -24,14 +24,17 @@ from runners.records import percentile_column
 from runners.units import parse_count, parse_duration
 
 T = TypeVar("T")
-_KEYS = ["source", "experiment", "system", "workload"]
-_STRICT = ConfigDict(extra="forbid", frozen=True)
 
 
-class PublishedFile(BaseModel):
+class Written(BaseModel):
+    """Data that people write: an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PublishedFile(Written):
     """A tool's output of one run, or a table; `unit` is that of bare durations, `repeats` marks what stands elsewhere."""
 
-    model_config = _STRICT
     name: str
     place: str
     tool: Literal["wrk", "autocannon", "table"]
@@ -42,13 +45,12 @@ class PublishedFile(BaseModel):
     repeats: bool = False
 
 
-class Source(BaseModel):
+class Source(Written):
     """One published benchmark; `systems` and `workloads` give the names in its tables ours.
 
     `generator` printed its figures; `versions` are those that it states, by program.
     """
 
-    model_config = _STRICT
     title: str
     url: str = ""
     documents: tuple[str, ...]
@@ -66,37 +68,30 @@ class Source(BaseModel):
 
 
 def sources(folder: Path = PUBLISHED) -> dict[str, Source]:
-    """The published benchmarks by name.
+    """Return the published benchmarks by name; errors as of :func:`read_toml`."""
+    return read_toml(folder / "sources.toml", dict[str, Source])
+
+
+def read_toml(path: Path, kind: type[T]) -> T:
+    """Return what a TOML file holds, validated as `kind`.
 
     Raises
     ------
     WrkbookError
-        When ``sources.toml`` is not as it must be; names the source and the field.
-    """
-    return read_toml(folder / "sources.toml", lambda found: {name: Source(**about) for name, about in found.items()})
-
-
-def read_toml(path: Path, build: Callable[[dict[str, Any]], T]) -> T:
-    """Return what `build` makes of data that people write.
-
-    Raises
-    ------
-    WrkbookError
-        When it is no TOML, or not as it must be; names the file, the field, and why.
+        When it is no TOML, or not as it must be; names the file, the field with its entry's name or number from 0, and why.
     """
     try:
-        return build(tomllib.loads(path.read_text(encoding="utf-8")))
+        return TypeAdapter(kind).validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except tomllib.TOMLDecodeError as error:
         raise WrkbookError(f"{path}: {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        about = filter(None, (error.title, field, first["msg"].removeprefix("Value error, ")))
-        raise WrkbookError(f"{path}: {': '.join(about)}") from error
+        about = (str(path), ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, "))
+        raise WrkbookError(": ".join(filter(None, about))) from error
 
 
 def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
-    """All published figures, a row per source × system × workload.
+    """Return all published figures, a row per source × system × workload.
 
     Columns
     -------
@@ -112,23 +107,23 @@ def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
         for row in read_file(folder / name / file.name, source, file)
     ]
     # Of one cell a tool's output says one thing, a sentence beside it another.
-    return pd.DataFrame(rows).groupby(_KEYS, sort=False, as_index=False).first()
+    keys = ["source", "experiment", "system", "workload"]
+    return pd.DataFrame(rows).groupby(keys, sort=False, as_index=False).first()
 
 
 def published_values(cells: pd.DataFrame) -> pd.DataFrame:
-    """The published figures with a throughput, for the systems and workloads in `cells`."""
+    """Return the published figures with a throughput, for the systems and workloads in `cells`."""
     known = figures().dropna(subset=["throughput_rps"])
     return known.merge(cells[["system", "workload"]], on=["system", "workload"])
 
 
-def read_file(path: Path, source: Source, file: PublishedFile) -> Iterator[dict[str, Any]]:
-    """The rows of one file: experiment, system, workload, and what was published of them."""
+def read_file(path: Path, source: Source, file: PublishedFile) -> Iterable[dict[str, Any]]:
+    """Return the rows of one file: experiment, system, workload, and what was published of them."""
     if file.tool == "table":
-        yield from _table(path, source, file)
-        return
-    read = {"wrk": _wrk, "autocannon": _autocannon}[file.tool]
+        return _table(path, source, file)
+    parse = _wrk if file.tool == "wrk" else _autocannon
     about = {"experiment": file.experiment, "system": file.system, "workload": file.workload}
-    yield about | read(path.read_text(encoding="utf-8"))
+    return [about | parse(path.read_text(encoding="utf-8"))]
 
 
 def _wrk(text: str) -> dict[str, float]:
@@ -152,7 +147,7 @@ def _autocannon(text: str) -> dict[str, float]:
     found |= {"max_s": latency.max_s, "mean_s": latency.mean_s, "stddev_s": latency.stddev_s}
     return {
         "throughput_rps": parsed.requests.mean.value,
-        # It counts whole milliseconds: 0 says only that an answer took less than one.
+        # It counts whole milliseconds: 0 says only that a response took less than one.
         **{name: value or math.nan for name, value in found.items()},
         "duration_s": parsed.duration_s,
         "errors_count": parsed.errors_count.value,
@@ -176,39 +171,31 @@ def _table(path: Path, source: Source, file: PublishedFile) -> Iterator[dict[str
 
 def _number(column: str, printed: str, unit: str) -> tuple[str, float]:
     metric, parse = _COLUMNS[column]
-    text = printed.replace(",", "").strip()
+    # Written by hand: 109k, and 5.7K.
+    text = printed.replace(",", "").replace("K", "k").strip()
     if not text or text.startswith("?"):
         return metric, math.nan
-    return metric, parse(text if parse is not parse_duration else text + unit)
-
-
-def _count(text: str) -> float:
-    # Written by hand: 109k, and 5.7K.
-    return parse_count(text.replace("K", "k"))
-
-
-def _megabytes(text: str) -> float:
-    """``9.5Mb``: written by hand, and hardly bits."""
-    return float(text.removesuffix("Mb")) * 1e6
+    return metric, parse(text + unit if parse is parse_duration else text)
 
 
 def _elapsed(text: str) -> float:
-    """``0m0.466s``, as the shell's ``time`` prints it, or ``32 seconds``."""
+    # ``0m0.466s``, as the shell's ``time`` prints it, or ``32 seconds``.
     found = re.fullmatch(r"(?:(\d+)m)?(\d+(?:\.\d+)?) ?s(?:econds)?", text)
     if found is None:
         raise ValueError(f"not a time: {text!r}")
     return int(found[1] or 0) * 60 + float(found[2])
 
 
-# What a column of a published table holds.
+# Column of a published table → our metric, and how to read its numbers.
 _COLUMNS: dict[str, tuple[str, Callable[[str], float]]] = {
     **{f"{at}%": (percentile_column(at), parse_duration) for at in (50, 75, 90, 99)},
     **{f"p{at:g}": (percentile_column(at), parse_duration) for at in (50, 90, 99, 99.9, 99.99)},
     **{name: (f"{name}_s", parse_duration) for name in ("max", "tm99", "stddev")},
     "average latency": ("mean_s", parse_duration),
-    **dict.fromkeys(("Req/sec", "Average Req/Sec", "qps"), ("throughput_rps", _count)),
-    "connections per second": ("offered_rps", _count),
-    "peak memory": ("rss_peak_bytes", _megabytes),
+    **dict.fromkeys(("Req/sec", "Average Req/Sec", "qps"), ("throughput_rps", parse_count)),
+    "connections per second": ("offered_rps", parse_count),
+    # ``9.5Mb``: hardly bits.
+    "peak memory": ("rss_peak_bytes", lambda text: float(text.removesuffix("Mb")) * 1e6),
     "real": ("build_s", _elapsed),
     "user": ("build_user_s", _elapsed),
     "sys": ("build_system_s", _elapsed),

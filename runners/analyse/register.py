@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 from scipy import stats
 
-from runners.analyse.cell_ratios import Measured, amount, missing
-from runners.analyse.claims import Claim, published_amounts, published_value
+from runners.analyse.cell_ratios import Measured
+from runners.analyse.claims import Claim, like_column, like_workload, published_amounts, published_value
+from runners.analyse.estimates import as_columns
 from runners.analyse.independence import follows_from, standing
-from runners.analyse.judgements import generator_of, judge
-from runners.analyse.levels import like_column, like_for_like, like_workload
-from runners.analyse.verdicts import holm
+from runners.analyse.judgements import NOT_TESTABLE, UNDECIDED, judge
+from runners.analyse.verdicts import SIGNIFICANCE, holm
 
 _RANKED = ("throughput_rps", "p50_s", "p99_s")
 
@@ -30,36 +30,29 @@ def judge_all(claims: Iterable[Claim], figures: pd.DataFrame, measured: Mapping[
     """
     claims = list(claims)
     follows = follows_from(claims)
+    standings = [standing(claim, follows) for claim in claims]
+    judged = [judge(claim, figures, measured) for claim in claims]
+    p_values = [
+        found.p_value if own == "statement" else math.nan for found, own in zip(judged, standings, strict=True)
+    ]
     rows = []
-    for claim in claims:
-        found = judge(claim, figures, measured)
-        about = claim.model_dump(include={"id", "source", "place", "quote", "kind", "experiment", "metric", "note"})
-        about |= {
-            "cells": claim.cells,
-            "within_ratio": claim.within_ratio,
-            "published": published_value(claim, figures),
-        }
-        about |= {"published_amounts": published_amounts(claim, figures), "amounts": _amounts(claim, figures, measured)}
-        about |= {"ours": found.ours.value, "ours_low": found.ours.low, "ours_high": found.ours.high}
-        about |= {"standing": standing(claim, follows), "follows": follows.get(claim.id, ()), "judgement": found}
-        rows.append(about)
-    frame = pd.DataFrame(rows)
-    counted = frame["standing"] == "statement"
-    frame["p_value"] = frame["judgement"].map(lambda found: found.p_value).where(counted)
-    frame["p_adjusted"] = holm(frame["p_value"].to_numpy(float))
-    final = [found.adjusted(p) for found, p in zip(frame["judgement"], frame["p_adjusted"], strict=True)]
-    frame["verdict"] = [found.verdict if own else "" for found, own in zip(final, counted, strict=True)]
-    frame["why"] = [found.why for found in final]
-    return frame.drop(columns="judgement")
+    for claim, own, found, p, adjusted in zip(claims, standings, judged, p_values, holm(p_values), strict=True):
+        sure = found.verdict in (UNDECIDED, NOT_TESTABLE) or adjusted < SIGNIFICANCE
+        verdict = found.verdict if sure else UNDECIDED
+        why = found.why if sure else f"{found.why}; not sure after Holm's correction (p = {adjusted:.2g})"
+        row = claim.model_dump(include={"id", "source", "place", "quote", "kind", "experiment", "metric", "note"})
+        row |= {"cells": claim.cells, "within_ratio": claim.within_ratio, "published": published_value(claim, figures)}
+        row |= {"published_amounts": published_amounts(claim, figures), "amounts": found.amounts}
+        row |= as_columns(found.ours, "ours") | {"standing": own, "follows": follows.get(claim.id, ())}
+        row |= {"p_value": p, "p_adjusted": adjusted}
+        rows.append(row | {"verdict": verdict if own == "statement" else "", "why": why})
+    return pd.DataFrame(rows)
 
 
 def rank_agreement(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> pd.DataFrame:
     """Return Kendall's tau-b between the published and the measured ranks of an experiment's cells.
 
-    Returns
-    -------
-    pandas.DataFrame
-        experiment, metric, cells_count, tau, p_value: a row per experiment and metric of which both have two cells or more.
+    Columns: experiment, metric, cells_count, tau, p_value. A row per experiment and metric of which both have two cells or more.
     """
     rows = []
     for (experiment, generator), theirs in figures.groupby(["experiment", "generator"]):
@@ -73,19 +66,6 @@ def rank_agreement(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> p
             ours = cells[["system", "workload"]].assign(ours=cells[like_column(metric, generator)])
             pairs = like.merge(ours, on=["system", "workload"])[[metric, "ours"]].dropna()
             if len(pairs) >= 2:
-                found = stats.kendalltau(*pairs.to_numpy(float).T)
-                found_row = {"experiment": experiment, "metric": metric, "cells_count": len(pairs)}
-                rows.append(found_row | {"tau": float(found.statistic), "p_value": float(found.pvalue)})
+                tau, p_value = stats.kendalltau(*pairs.to_numpy(float).T)
+                rows.append((experiment, metric, len(pairs), float(tau), float(p_value)))
     return pd.DataFrame(rows, columns=["experiment", "metric", "cells_count", "tau", "p_value"])
-
-
-def _amounts(claim: Claim, figures: pd.DataFrame, measured: Mapping[str, Measured]) -> tuple[float, ...]:
-    run = measured.get(claim.experiment)
-    if run is None:
-        return tuple(math.nan for _ in claim.cells)
-    generator = generator_of(claim, figures)
-    like = like_for_like(claim, generator, run)
-    known = [not missing(run, like.metric, cell, generator) for cell in like.cells]
-    return tuple(
-        amount(run, like.metric, cell).value if k else math.nan for k, cell in zip(known, like.cells, strict=True)
-    )

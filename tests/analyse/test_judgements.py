@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.analyse.claims import Claim, load_claims, published_amounts, published_value
+from runners.analyse.claims import Claim, like_column, load_claims, published_amounts, published_value
 from runners.analyse.independence import follows_from, standing
 from runners.analyse.judgements import (
     NOT_REPRODUCED,
@@ -18,7 +18,6 @@ from runners.analyse.judgements import (
     VERDICTS,
     judge,
 )
-from runners.analyse.levels import like_column
 from runners.analyse.published import figures
 from runners.analyse.register import judge_all, rank_agreement
 from runners.analyse.results import analyse

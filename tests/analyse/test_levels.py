@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from runners.analyse.claims import Claim
+from runners.analyse.claims import Claim, like_column, like_workload, nearest_workload
 from runners.analyse.judgements import judge
-from runners.analyse.levels import like_column, like_workload, nearest_workload
 from runners.analyse.register import rank_agreement
 from tests.analyse.made_up import cell, run_of
 
