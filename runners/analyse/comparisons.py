@@ -8,19 +8,18 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.estimates import Comparison, compare
+from runners.records import WINDOW
 
 Sides = Mapping[str, pd.Series]
 """System → block → throughput of its launch, in requests per second."""
 
 
 def launch_throughputs(windows: pd.DataFrame) -> pd.Series:
-    """Return the geometric mean of each launch's sound windows of throughput, in requests per second, by system, workload and block.
+    """Return the geometric mean throughput of each launch's sound windows, in requests per second.
 
-    Parameters
-    ----------
-    windows : system, workload, block, kind, void, throughput_rps, as in :class:`runners.analyse.tables.Tables`
+    Its index is system, workload and block; `windows` has these, kind, void and throughput_rps.
     """
-    sound = windows[(windows["kind"] == "window") & ~windows["void"].astype(bool)]
+    sound = windows[(windows["kind"] == WINDOW) & ~windows["void"].astype(bool)]
     logs = np.log(sound["throughput_rps"].astype(float).where(sound["throughput_rps"] > 0))
     return np.exp(logs.groupby([sound[name] for name in ("system", "workload", "block")]).mean()).dropna()
 
@@ -39,19 +38,11 @@ def compare_sides(first: pd.Series, second: pd.Series, systems_count: int = 2) -
 
 
 def leader_of(sides: Sides) -> str:
-    """Return the system with the highest geometric mean over its launches.
-
-    Raises
-    ------
-    ValueError
-        When there is no system.
-    """
+    """Return the system with the highest geometric mean over its launches; there must be one."""
     return max(sides, key=lambda system: float(np.log(sides[system]).mean()))
 
 
 def against_leader(sides: Sides) -> dict[str, Comparison]:
     """Return the ratio of each other system to the leader; the intervals hold together over the systems."""
     leader = leader_of(sides)
-    return {
-        system: compare_sides(side, sides[leader], len(sides)) for system, side in sides.items() if system != leader
-    }
+    return {name: compare_sides(side, sides[leader], len(sides)) for name, side in sides.items() if name != leader}

@@ -1,7 +1,7 @@
 """What differs between the records of two runs: what may (it is why one compares them), and what must not.
 
-A ratio of two runs means a server's change only where everything else was the same. As pyperf refuses to compare results
-whose metadata disagree, two runs of different machines, kernels, tools or parameters are refused, each field with both values.
+A ratio of two runs means a server's change only where everything else was the same. As pyperf refuses to compare
+results whose metadata disagree, runs of different machines, kernels, tools or parameters are refused.
 """
 
 from __future__ import annotations
@@ -15,20 +15,16 @@ from runners.ledger import Run
 from runners.parameters import LIMITS
 
 ABSENT = "absent"
-# Of the versions: those of servers and of the project are what changes; Python's packages measure nothing, and the
-# image's key covers the packages of all servers, also of one that takes no part.
+# Versions of servers and of the project are what changes. Python's packages measure nothing, and the image's key covers
+# the packages of all servers, also of one that takes no part.
 _CHANGEABLE = ("components", "flags", "builds", "git_commit", "git_state", "python", "image.key")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One fact that the records of two runs state differently.
+    """A fact (dotted name in ``run.json``) that two records state differently, and what each says; ``absent``: nothing.
 
-    Attributes
-    ----------
-    field : dotted name in ``run.json``, for example ``machine.kernel``
-    a, b : what each run says; ``absent`` where it says nothing
-    allowed : whether it may be what was changed; otherwise the two runs were not measured alike
+    `allowed` says whether it may be what was changed; otherwise the two runs were not measured alike.
     """
 
     field: str
@@ -41,17 +37,19 @@ class Difference:
 
 
 def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
-    """All differences between two ``run.json`` but ids, dates, cells, and the limits at which measuring stops."""
-    parts = [dict(_facts(record)) for record in (a, b)]
+    """Return how two ``run.json`` differ, but for ids, dates, cells, and the limits at which measuring stops."""
+    parts = ("machine", "pinning", "versions", "parameters")
+    before, after = (dict(fact for part in parts for fact in _leaves(record.get(part, {}), part)) for record in (a, b))
+    changeable = tuple(f"versions.{name}." for name in _CHANGEABLE)
     return [
-        Difference(name, str(parts[0].get(name, ABSENT)), str(parts[1].get(name, ABSENT)), _may_change(name))
-        for name in dict.fromkeys([*parts[0], *parts[1]])
-        if parts[0].get(name) != parts[1].get(name)
+        Difference(name, str(before.get(name, ABSENT)), str(after.get(name, ABSENT)), f"{name}.".startswith(changeable))
+        for name in before | after
+        if name.removeprefix("parameters.") not in LIMITS and before.get(name) != after.get(name)
     ]
 
 
 def refused(a: Run, b: Run) -> list[Difference]:
-    """The differences for which two runs of one experiment are not compared unless told to.
+    """Return the differences for which two runs of one experiment are not compared unless told to.
 
     Raises
     ------
@@ -67,22 +65,17 @@ def refused(a: Run, b: Run) -> list[Difference]:
 
 
 def check_comparable(a: Run, b: Run, *, anyway: bool = False) -> None:
-    """Refuse two runs that were not measured alike.
-
-    Parameters
-    ----------
-    anyway : compare them nevertheless; runs of different experiments never are
+    """Refuse two runs that were not measured alike, unless `anyway`; and always those of different experiments.
 
     Raises
     ------
     WrkbookError
         Naming each field that differs, with both values.
     """
-    found = refused(a, b)
+    found = "; ".join(map(str, refused(a, b)))
     if found and not anyway:
         raise WrkbookError(
-            f"{a.experiment}: runs {a.run_id} (A) and {b.run_id} (B) were not measured alike: "
-            + "; ".join(map(str, found)),
+            f"{a.experiment}: runs {a.run_id} (A) and {b.run_id} (B) were not measured alike: {found}",
             "measure B again as A was measured, or compare them nevertheless: --anyway",
         )
 
@@ -91,19 +84,6 @@ def unchanged_servers(a: Mapping[str, Any], b: Mapping[str, Any]) -> set[str]:
     """Return the servers that both runs launched from the same build."""
     builds = [record["versions"].get("builds", {}) for record in (a, b)]
     return {name for name, key in builds[0].items() if builds[1].get(name) == key}
-
-
-def _may_change(name: str) -> bool:
-    part, _, rest = name.partition(".")
-    return part == "versions" and any(rest == known or rest.startswith(f"{known}.") for known in _CHANGEABLE)
-
-
-def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What two records must agree in, or what may have changed, as dotted names."""
-    for part in ("machine", "pinning", "versions", "parameters"):
-        for name, fact in _leaves(record.get(part, {}), part):
-            if part != "parameters" or name.partition(".")[2] not in LIMITS:
-                yield name, fact
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (whatever JSON holds)

@@ -1,13 +1,13 @@
 """Estimates with 95 % intervals by Student's t: throughput of a cell, ratios and differences of two.
 
-The sampling unit is the launch of a server: windows of one launch resemble each other more than windows of two (Kalibera & Jones,
-Rigorous benchmarking in reasonable time, ISMM 2013; Georges et al., Statistically rigorous Java performance evaluation, OOPSLA 2007).
-So a launch is one number, the geometric mean of its windows. Rates are averaged as logarithms, so that ratios are differences.
+The sampling unit is the launch of a server: windows of one launch resemble each other more than windows of two (Kalibera
+& Jones, Rigorous benchmarking in reasonable time, ISMM 2013; Georges et al., Statistically rigorous Java performance
+evaluation, OOPSLA 2007). So a launch is one number, the geometric mean of its windows. Ratios are differences of logarithms.
 
-A comparison is paired: one logarithm of a ratio for each block, in which both systems were alive at the same time. Where a workload
-compares several systems with the fastest, their intervals hold together, and for the fastest as the data name it, which may be any of
-them: so Bonferroni's correction counts all pairs of systems (Dunn, JASA 56, 1961). It holds whatever the variances are. Dunnett's smaller
-value is for a system that was chosen before measuring; docs/validity.md has what each covers.
+A comparison is paired: one ratio for each block, in which both systems were alive at the same time. The intervals of
+several systems against the fastest hold together. The data name the fastest, so Bonferroni's correction counts all pairs
+(Dunn, JASA 56, 1961), whatever the variances are. Dunnett's smaller value is for a system chosen before measuring;
+docs/validity.md has what each covers.
 """
 
 from __future__ import annotations
@@ -32,13 +32,9 @@ UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems over the blocks that have both, or one system in two runs.
+    """The ratio or difference of two systems over the blocks that have both, or of one system in two runs.
 
-    Attributes
-    ----------
-    interval : the ratio or difference, first to second
-    p_value : two-sided, of "they are the same"
-    blocks_count : blocks in which both were measured; unpaired: launches of the side that has fewer
+    `p_value` is two-sided, of "they are the same". Unpaired, `blocks_count` is the launches of the side that has fewer.
     """
 
     interval: Interval
@@ -47,8 +43,8 @@ class Comparison:
 
 
 def critical_value(systems_count: int, freedom: float) -> float:
-    """Return how many standard errors the arms of simultaneous 95 % intervals of differences among some systems are long."""
-    pairs_count = max(1, systems_count * (systems_count - 1) // 2)
+    """Return the half-width, in standard errors, of simultaneous 95 % intervals of the differences among some systems."""
+    pairs_count = max(1, math.comb(systems_count, 2))
     return float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2 / pairs_count, freedom))
 
 
@@ -62,12 +58,9 @@ def mean_interval(values: Launches, systems_count: int = 2) -> Interval:
     """
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
-    if not len(known):
-        return UNKNOWN
-    mean, n = float(known.mean()), len(known)
-    if n < 2:
-        return Interval(mean, math.nan, math.nan)
-    arm = critical_value(systems_count, n - 1) * float(known.std(ddof=1)) / math.sqrt(n)
+    n = len(known)
+    mean = float(known.mean()) if n else math.nan
+    arm = critical_value(systems_count, n - 1) * float(known.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
     return Interval(mean, mean - arm, mean + arm)
 
 
@@ -77,25 +70,20 @@ def geometric_mean_interval(launches: Launches) -> Interval:
     Raises
     ------
     ValueError
-        When a value is 0, negative or infinite: a geometric mean cannot hold it, and its trial should be void.
+        When a value is 0, negative or infinite: its trial should be void.
     """
     return _exponential(mean_interval(_logarithms(launches)))
 
 
 def compare(
-    first: Launches,
-    second: Launches,
-    *,
-    kind: Literal["ratio", "difference"] = "ratio",
-    systems_count: int = 2,
+    first: Launches, second: Launches, *, kind: Literal["ratio", "difference"] = "ratio", systems_count: int = 2
 ) -> Comparison:
     """Compare two systems block by block, which cancels what a block did to both.
 
     Parameters
     ----------
-    first, second : one number a block; entry i of both is block i; NaN: the block lacks that side, and is left out
+    first, second : one number a block; entry i of both is block i; a block where either is NaN is left out
     kind : geometric mean of the blocks' ratios, or mean of their differences (for quantities that may be 0)
-    systems_count : see :func:`mean_interval`
 
     Raises
     ------
@@ -108,25 +96,20 @@ def compare(
     apart = values(first) - values(second)
     apart = apart[~np.isnan(apart)]
     interval = mean_interval(apart, systems_count)
-    p = (
-        _p_value(float(apart.mean()), float(apart.std(ddof=1)) / math.sqrt(len(apart)), len(apart) - 1)
-        if len(apart) > 1
-        else math.nan
-    )
-    return Comparison(_exponential(interval) if kind == "ratio" else interval, p, len(apart))
+    error = float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
+    p_value = _p_value(interval.value, error, len(apart) - 1)
+    return Comparison(_exponential(interval) if kind == "ratio" else interval, p_value, len(apart))
 
 
 def compare_unpaired(first: Launches, second: Launches) -> Comparison:
     """Compare two geometric means whose launches share no block: what drifted between them is part of the ratio.
 
-    √(se₁² + se₂²) is the standard error; t has the degrees of freedom of Welch (Biometrika 34, 1947) and Satterthwaite (Biometrics
-    Bulletin 2, 1946).
+    The standard error is √(se₁² + se₂²); t has the degrees of freedom of Welch (Biometrika 34, 1947) and Satterthwaite
+    (Biometrics Bulletin 2, 1946).
     """
     sides = [values[~np.isnan(values)] for values in map(_logarithms, (first, second))]
     fewest = min(map(len, sides))
-    if not fewest:
-        return Comparison(UNKNOWN, math.nan, 0)
-    apart = float(sides[0].mean() - sides[1].mean())
+    apart = float(sides[0].mean() - sides[1].mean()) if fewest else math.nan
     if fewest < 2:
         return Comparison(Interval(math.exp(apart), math.nan, math.nan), math.nan, fewest)
     squares = np.array([side.var(ddof=1) / len(side) for side in sides])
@@ -139,10 +122,10 @@ def compare_unpaired(first: Launches, second: Launches) -> Comparison:
 
 
 def ratio_of(first: Interval, second: Interval) -> Interval:
-    """Return the ratio of two independent positive estimates, with an interval from theirs; NaN where either is not known.
+    """Return the ratio of two independent positive estimates, with an interval from theirs; NaN where either is unknown.
 
-    The method of variance estimates recovery on logarithms (Zou & Donner, Statistics in Medicine 27, 2008): towards each side, the arms
-    of both are added as the legs of a right angle are.
+    The method of variance estimates recovery on logarithms (Zou & Donner, Statistics in Medicine 27, 2008): towards each
+    side, the arms of both are added as the legs of a right angle are.
     """
     if not (first.value > 0 and second.value > 0):
         return UNKNOWN
@@ -153,9 +136,8 @@ def ratio_of(first: Interval, second: Interval) -> Interval:
 
 
 def as_columns(interval: Interval, stem: str, unit: str = "") -> dict[str, float]:
-    """Return an interval as three columns: ``p50_s``, ``p50_low_s`` and ``p50_high_s`` for the stem ``p50`` and the unit ``_s``."""
-    parts = (("", interval.value), ("_low", interval.low), ("_high", interval.high))
-    return {f"{stem}{part}{unit}": value for part, value in parts}
+    """Return an interval as columns: ``p50_s``, ``p50_low_s`` and ``p50_high_s`` for the stem ``p50`` and the unit ``_s``."""
+    return {f"{stem}{unit}": interval.value, f"{stem}_low{unit}": interval.low, f"{stem}_high{unit}": interval.high}
 
 
 def log_arm(value: float, end: float) -> float:

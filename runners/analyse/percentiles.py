@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from runners import histograms
-from runners.analyse.estimates import UNKNOWN, mean_interval
+from runners.analyse.estimates import UNKNOWN, Floats, mean_interval
 from runners.records import Histogram, Interval
 
 HALF_A_MICROSECOND = 0.5
@@ -27,9 +26,9 @@ def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict
 def percentile_intervals(launches: Sequence[Histogram], asked: Sequence[float]) -> dict[float, Interval]:
     """Return percentiles of the launches' merged histograms in seconds, with the 95 % interval over launches.
 
-    A percentile with fewer than 10 samples beyond it is not estimable: all NaN. The samples of a launch are no independent draws, so the
-    interval knows the launches alone: Student's t on the logarithms of each launch's own percentile; low and high are NaN with one
-    launch.
+    A percentile with fewer than 10 samples beyond it is not estimable: all NaN. The samples of a launch are no
+    independent draws, so the interval is Student's t on the logarithms of each launch's own percentile. Low and high are
+    NaN with one launch.
     """
     filled = [launch for launch in launches if launch.total_count]
     if not filled:
@@ -43,9 +42,7 @@ def percentile_intervals(launches: Sequence[Histogram], asked: Sequence[float]) 
     }
 
 
-def around(value: float, own: NDArray[np.float64]) -> Interval:
+def around(value: float, own: Floats) -> Interval:
     """Return a value with the relative interval that the launches' `own` values show, in whatever unit these are."""
-    if not len(own):
-        return UNKNOWN
     spread = mean_interval(np.log(np.maximum(own, HALF_A_MICROSECOND)))
     return Interval(value, value * math.exp(spread.low - spread.value), value * math.exp(spread.high - spread.value))

@@ -14,14 +14,7 @@ from runners.machine.topology import parse_cpu_list
 
 @dataclass(frozen=True)
 class Recorded:
-    """A run with its records.
-
-    Attributes
-    ----------
-    run : where it is in the ledger
-    record : its ``run.json``
-    tables : what goes to ``data/processed``
-    """
+    """A run of the ledger with its ``run.json`` and its tables."""
 
     run: Run
     record: dict[str, Any]
@@ -44,7 +37,7 @@ class Recorded:
 
     @property
     def baseline(self) -> str:
-        """The system that the others are compared with: the first, of which the A/A control is a second launch."""
+        """The first system, of which the A/A control is a second launch."""
         return str(self.record["placebo_of"])
 
     @property
@@ -69,12 +62,12 @@ class Recorded:
 
     @property
     def about_machine(self) -> dict[str, Any]:
-        """What was seen of the machine before measuring (see :mod:`runners.machine_record`); empty where nobody looked."""
+        """The survey of the machine before measuring (see :mod:`runners.machine_record`); empty where there was none."""
         return dict(self.record.get("about_machine") or {})
 
     @property
     def left_out(self) -> list[str]:
-        """What of the numbers of connections asked for did not fit into this machine, in words."""
+        """The numbers of connections that did not fit into this machine, in words."""
         return list(self.record.get("left_out", []))
 
     @property
@@ -84,7 +77,7 @@ class Recorded:
 
     @property
     def idle_speed(self) -> pd.DataFrame:
-        """What was seen of the idle machine's speed: cpu, at_s, mean_hz, wakes_hz."""
+        """The speed of the idle machine's CPUs: cpu, at_s, mean_hz, wakes_hz."""
         return pd.DataFrame(self.about_machine.get("idle_speed", []), columns=["cpu", "at_s", "mean_hz", "wakes_hz"])
 
     @property
@@ -100,7 +93,7 @@ class Recorded:
     @property
     def blocks_count(self) -> int:
         """Blocks that were measured."""
-        return int(self.trials["block"].nunique()) if len(self.trials) else 0
+        return int(self.trials["block"].nunique())
 
     @property
     def measured_s(self) -> float:

@@ -19,14 +19,11 @@ from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import Recorded
 from runners.analyse.scale import ForClaims, for_claims, read_builds
 from runners.analyse.tables import build_tables
-from runners.analyse.verdicts import bound, noise_floor, verdict
+from runners.analyse.verdicts import bound, noise_floor, precision_reached, verdict
 from runners.ledger import Run
-from runners.records import GENERATOR_LIMITED, PLACEBO
+from runners.records import GENERATOR_LIMITED, PLACEBO, Interval
 
-_PARTS = (("", ""), ("low_", "_low"), ("high_", "_high"))
-_RATIO = ("ratio", "ratio_low", "ratio_high")
-_SHARE_COLUMNS = ["system", "floor_system", "workload", "floor_workload"]
-_SHARE_COLUMNS += ["share_ratio", "share_low_ratio", "share_high_ratio"]
+RATIO = ("ratio", "ratio_low", "ratio_high")
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Results(Recorded):
     @cached_property
     def throughputs(self) -> pd.Series:
         """See :func:`runners.analyse.comparisons.launch_throughputs`."""
-        return launch_throughputs(self.tables.trials)
+        return launch_throughputs(self.trials)
 
     @cached_property
     def cells(self) -> pd.DataFrame:
@@ -66,18 +63,20 @@ class Results(Recorded):
 
         Columns
         -------
-        workload, system_a, system_b; ratio, ratio_low, ratio_high; p_value (of "they are the same", unadjusted), blocks_count; family
-        (``leader``: b is the workload's leader, and these intervals hold together; ``control``; ``other``: unadjusted, exploratory); bound
-        (the ratio is ``at most`` or ``at least`` what was measured, or ``unknown``, as the load generator was the limit); verdict of a
-        (empty for the control and for exploratory pairs).
+        workload, system_a, system_b; ratio, ratio_low, ratio_high; p_value (of "they are the same", unadjusted),
+        blocks_count; family (``leader``: b is the workload's leader, and these intervals hold together; ``control``;
+        ``other``: unadjusted, exploratory); bound (see :func:`runners.analyse.verdicts.bound`); verdict of a (empty for the
+        control and for exploratory pairs).
         """
-        columns = ["workload", "system_a", "system_b", *_RATIO, "p_value", "blocks_count", "family", "bound", "verdict"]
+        columns = ["workload", "system_a", "system_b", *RATIO, "p_value", "blocks_count", "family", "bound", "verdict"]
         return pd.DataFrame([row for workload in self.ranked for row in self._family(workload)], columns=columns)
 
     def _family(self, workload: str) -> list[dict[str, Any]]:
         cells = self.cells[(self.cells["workload"] == workload) & (self.cells["status"] == "ok")].set_index("system")
+        if cells.empty:
+            return []
         limited = cells["bottleneck"].isin(GENERATOR_LIMITED)
-        failing = set(cells.index[cells["errors_fraction"] > ERRORS_TOLERANCE]) if len(cells) else set()
+        failing = set(cells.index[cells["errors_fraction"] > ERRORS_TOLERANCE])
         floor = self.noise_floor_ratio.get(workload, math.nan) - 1
 
         def row(a: str, b: str, family: str, found: Comparison) -> dict[str, Any]:
@@ -96,52 +95,47 @@ class Results(Recorded):
             family = "leader" if leader in (a, b) else "other"
             if family == "other" or {a, b} & failing:
                 a, b = (b, a) if a == leader else (a, b)
-                rows.append(row(a, b, family, self._compared(a, b, workload)))
-        original = self.record["placebo_of"]
-        if {PLACEBO, original} <= set(cells.index):
-            rows.append(row(PLACEBO, original, "control", self._compared(PLACEBO, original, workload)))
+                rows.append(row(a, b, family, self._compared((a, workload), (b, workload))))
+        if {PLACEBO, self.baseline} <= set(cells.index):
+            rows.append(row(PLACEBO, self.baseline, "control", self._control(workload)))
         return rows
 
-    def _compared(self, a: str, b: str, workload: str) -> Comparison:
-        return compare_sides(self.launches(a, workload), self.launches(b, workload))
+    def _control(self, workload: str) -> Comparison:
+        return self._compared((PLACEBO, workload), (self.baseline, workload))
+
+    def _compared(self, first: tuple[str, str], second: tuple[str, str]) -> Comparison:
+        return compare_sides(self.launches(*first), self.launches(*second))
 
     def launches(self, system: str, workload: str) -> pd.Series:
         """Return block → throughput of a cell's launch, in requests per second."""
         return of_cell(self.throughputs, system, workload)
 
     def paired(self, first: tuple[str, str], second: tuple[str, str]) -> dict[str, float]:
-        """Return the throughput of one (system, workload) over that of another within blocks, with its unadjusted 95 % interval.
+        """Return the throughput of one (system, workload) over that of another, with its unadjusted 95 % interval.
 
-        Keys: ratio, ratio_low, ratio_high, p_value, blocks_count.
+        Keys: ratio, ratio_low, ratio_high, p_value, blocks_count (blocks that have both).
         """
-        return _named(compare_sides(self.launches(*first), self.launches(*second)))
+        return _named(self._compared(first, second))
 
     @cached_property
     def noise_floor_ratio(self) -> dict[str, float]:
         """Workload → 1 and how far the control's interval reaches from 1: 1.013 is 1.3 %."""
-        floors = {
-            workload: noise_floor(self._compared(PLACEBO, self.baseline, workload).interval) for workload in self.ranked
-        }
+        floors = {workload: noise_floor(self._control(workload).interval) for workload in self.ranked}
         return {workload: 1 + floor for workload, floor in floors.items() if math.isfinite(floor)}
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Throughput as a share of the same server's floor with the same body.
-
-        Columns: system, floor_system, workload, floor_workload, share_ratio, share_low_ratio, share_high_ratio.
-        """
+        """Throughput as a share of the same server's floor with the same body."""
+        columns = ["system", "floor_system", "workload", "floor_workload"]
+        columns += ["share_ratio", "share_low_ratio", "share_high_ratio"]
+        compared = self.cells["workload"].isin(self.record["compared"]) & (self.cells["system"] != PLACEBO)
         rows = []
-        floor = self.record["floor"]
-        for _, cell in self.cells.iterrows():
-            floor_cell = (cell["server"], f"{floor}-{cell['operations_count']:.0f}")
-            known = bool(floor) and cell["status"] == "ok" and not self.launches(*floor_cell).empty
-            if known and cell["workload"] in self.record["compared"] and cell["system"] != PLACEBO:
-                found = self.paired((cell["system"], cell["workload"]), floor_cell)
-                row = {"system": cell["system"], "floor_system": cell["server"]}
-                row |= {"workload": cell["workload"], "floor_workload": floor_cell[1]}
-                ratios = {f"share_{part}ratio": found[f"ratio{end}"] for part, end in _PARTS}
-                rows.append(row | ratios)
-        return pd.DataFrame(rows, columns=_SHARE_COLUMNS)
+        for cell in self.cells[compared & (self.cells["status"] == "ok")].itertuples():
+            floor = (cell.server, f"{self.record['floor']}-{cell.operations_count:.0f}")
+            if not self.launches(*floor).empty:
+                found = self._compared((cell.system, cell.workload), floor).interval
+                rows.append((cell.system, floor[0], cell.workload, floor[1], found.value, found.low, found.high))
+        return pd.DataFrame(rows, columns=columns)
 
     @cached_property
     def curves(self) -> pd.DataFrame:
@@ -161,31 +155,27 @@ class Results(Recorded):
     @property
     def published_amounts(self) -> pd.DataFrame:
         """All that was published for this experiment's systems and others, whether or not they are cells of this run."""
-        known = figures()
-        return known[known["experiment"] == self.run.experiment]
+        return figures().loc[lambda known: known["experiment"] == self.run.experiment]
 
     @cached_property
     def for_claims(self) -> ForClaims:
         """What the judge of claims reads: see :func:`runners.analyse.scale.for_claims`.
 
-        The published build was of a Go that came with its library compiled: what is built after a change is the nearest to it.
+        The published build was of a Go that came with its library compiled: a build after a change is the nearest to it.
         """
         return for_claims(self, self.builds.set_index("system")["incremental_s"].to_dict())
 
     @cached_property
     def precision_reached_ratio(self) -> float:
         """The largest half-width of the ratios to a leader and of the control's; infinite where one has no interval."""
-        frame = self.comparisons[self.comparisons["family"] != "other"]
-        widths = (frame["ratio_high"] - frame["ratio_low"]) / 2 / frame["ratio"]
-        return float(widths.max()) if len(widths) and widths.notna().all() else math.inf
+        rows = self.comparisons.loc[self.comparisons["family"] != "other", [*RATIO]]
+        return precision_reached(Interval(*ends) for ends in rows.itertuples(index=False))
 
     @property
     def budget_note(self) -> str:
         """What a limit of time or blocks cut short, in words; empty when the precision was reached."""
-        reached = self.precision_reached_ratio
-        if self.profile == "quick" or not math.isfinite(reached) or reached <= self.precision_ratio:
-            return ""
-        return "the limits of time and blocks ended the run before it reached that"
+        ended_early = self.precision_ratio < self.precision_reached_ratio < math.inf and self.profile != "quick"
+        return "the limits of time and blocks ended the run before it reached that" if ended_early else ""
 
 
 def _named(found: Comparison) -> dict[str, float]:

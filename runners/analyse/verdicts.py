@@ -1,6 +1,6 @@
 """From ratios to verdicts: the noise band, bounds, and when enough blocks were measured.
 
-A verdict is read off the interval that is printed beside it and a band around 1, so the two cannot disagree. With enough blocks any
+A verdict is read off the printed interval and a band around 1, so the two cannot disagree. With enough blocks any
 difference becomes significant, also one that nobody could notice (Georges et al., OOPSLA 2007): hence the band.
 """
 
@@ -11,9 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runners.analyse.estimates import critical_value
+from runners.analyse.estimates import Floats, critical_value
 from runners.records import Bound, Interval, Verdict
 
 SIGNIFICANCE = 0.05
@@ -21,8 +20,8 @@ SMALLEST_BAND = 0.02
 LARGEST_EQUIVALENCE = 0.05
 
 
-def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
-    """p-values adjusted for their number, in the order given (Holm, Scandinavian Journal of Statistics 6, 1979).
+def holm(p_values: Sequence[float]) -> Floats:
+    """Return p-values adjusted for their number, in the order given (Holm, Scandinavian Journal of Statistics 6, 1979).
 
     NaN (a comparison that could not be tested) stays NaN and does not count as a comparison.
     """
@@ -36,22 +35,21 @@ def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def noise_floor(control: Interval) -> float:
-    """Return how far from 1 the ratio of a system to itself may be, by its interval: 0.03 is 3 % up, or as many times down.
+    """Return how far from 1 the ratio of a system to itself may be: 0.03 is 3 % up, or as many times down.
 
-    The truth is 1, so the farther end of the control's interval bounds what this set-up makes of nothing. NaN without an interval.
+    The truth is 1, so the farther end of the control's interval bounds the noise. NaN without an interval.
     """
-    return (
-        math.expm1(max(abs(math.log(end)) for end in (control.low, control.high))) if _has_width(control) else math.nan
-    )
+    far = max(abs(math.log(end)) for end in (control.low, control.high)) if _has_width(control) else math.nan
+    return math.expm1(far)
 
 
 def band(floor: float) -> float:
-    """Return the half-width ε of the band 1/(1+ε) … 1+ε: the noise floor, at least 2 %; the 2 % where the floor is unknown (NaN)."""
+    """Return the half-width ε of the band 1/(1+ε) … 1+ε: the noise floor, at least 2 %, and 2 % where it is NaN."""
     return float(np.fmax(SMALLEST_BAND, floor))
 
 
 def bound(first_limited: bool, second_limited: bool) -> Bound:
-    """Return what a ratio first / second is where the load generator limited a side: that side could serve more than was measured."""
+    """Return how to read a ratio first / second: a side that the load generator limited could serve more."""
     if first_limited and second_limited:
         return "unknown"
     return "at least" if first_limited else "at most" if second_limited else ""
@@ -61,18 +59,17 @@ def verdict(ratio: Interval, floor: float, side: Bound = "") -> Verdict:
     """Read the verdict on the first system off the interval of the ratio first / second.
 
     ``equivalent``
-        the whole interval lies within the band, its ends included, and within 5 %: a band that is wider because the machine is noisy
-        shows no equality. A sure 1 % is still within the band.
+        the whole interval lies within the band, its ends included, and within 5 %: a band that is wider because the
+        machine is noisy shows no equality. A sure 1 % is still within the band.
     ``faster``, ``slower``
-        the whole interval lies on one side of 1. Where it does not lie beyond the band as well (:func:`is_clear`), the sentence gives both
-        ends: "slower, by between 1 and 4 %".
+        the whole interval lies on one side of 1; see :func:`is_clear` for whether it lies beyond the band as well.
     ``undecided``
         the interval holds 1, or has no width because there is one block only (NaN).
     ``not comparable``
         the load generator limited both sides.
 
-    A bound decides one direction only: a ratio that is "at most" what was measured can be ``slower``, one that is "at least" can be
-    ``faster``; all else is ``undecided``.
+    A bound decides one direction only: a ratio that is "at most" what was measured can be ``slower``, one that is
+    "at least" can be ``faster``; all else is ``undecided``.
     """
     if side == "unknown":
         return "not comparable"
@@ -91,17 +88,15 @@ def is_clear(ratio: Interval, floor: float) -> bool:
 
 
 def precision_reached(ratios: Iterable[Interval]) -> float:
-    """The largest relative half-width of the ratios; infinite while one has no interval yet, or there is none."""
-    widths = [ratio.half_width_ratio if _has_width(ratio) else math.inf for ratio in ratios]
-    return max(widths, default=math.inf)
+    """Return the largest relative half-width; infinite while a ratio has no interval yet, or there is none."""
+    return max((ratio.half_width_ratio if _has_width(ratio) else math.inf for ratio in ratios), default=math.inf)
 
 
 def blocks_needed(half_width_now: float, blocks_now: int, target: float) -> int | None:
-    """How many blocks in all would bring a half-width down to the target, if the noise stays as it is.
+    """Return how many blocks in all would bring a half-width down to the target, if the noise stays as it is.
 
-    A half-width is proportional to t(0.975, n−1) / √n (Kalibera & Jones, ISMM 2013), with t because it falls fast at
-    first: from 3 to 6 blocks it is worth more than the blocks themselves. None when nothing can be said: fewer than two
-    blocks, or no width or an enormous one.
+    A half-width is proportional to t(0.975, n−1) / √n (Kalibera & Jones, ISMM 2013): t falls fast from 3 to 6 blocks.
+    None for fewer than two blocks or an enormous width or none.
     """
     if target <= 0:
         raise ValueError(f"the precision to reach must be positive: {target}")
