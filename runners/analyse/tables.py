@@ -10,10 +10,8 @@ import numpy as np
 import pandas as pd
 
 from runners import histograms
-from runners.analyse.checks import trial_checks
-from runners.analyse.cpu_speed import seen_by_probes, speed_ratio
-from runners.analyse.little import little_ratio
-from runners.analyse.usage import window_usage
+from runners.analyse.checks import little_ratio, trial_checks
+from runners.analyse.usage import seen_by_probes, speed_ratio, window_usage
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
 from runners.records import (
@@ -55,7 +53,7 @@ class Tables:
     trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles), warmup (whether it
         is one of the first two), throughput_rps (a throughput of the system only where kind is window), little_ratio (throughput × mean
         service time / connections; NaN in an open loop), turns_count (time slices; 0: in one piece), speed_ratio (of the server's CPUs, see
-        :mod:`runners.analyse.cpu_speed`), requests_count, errors, void; `CORRECTED`, as the load generator printed it
+        :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; `CORRECTED`, as the load generator printed it
     latency : a row per bin of a trial's raw service-time histogram, of its windows in one piece: block, system, workload, value_us,
         count
     usage : a row per window of a sound trial whose kind is window, and role (server, generator, backend): CPU, memory, threads,
