@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.cells import build_cells, build_curves
+from runners.analyse.checks import ERRORS_TOLERANCE
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
-from runners.analyse.connection_checks import ERRORS_TOLERANCE
 from runners.analyse.estimates import Comparison, as_columns
 from runners.analyse.latencies import Latencies, latencies_of
 from runners.analyse.published import figures, published_values

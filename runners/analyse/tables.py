@@ -10,10 +10,8 @@ import numpy as np
 import pandas as pd
 
 from runners import histograms
-from runners.analyse.checks import trial_checks
-from runners.analyse.cpu_speed import PROBED, seen_by_probes, speed_ratio
-from runners.analyse.little import little_ratio
-from runners.analyse.usage import window_usage
+from runners.analyse.checks import little_ratio, trial_checks
+from runners.analyse.usage import PROBED, seen_by_probes, speed_ratio, window_usage
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
 from runners.records import MEASURED_KINDS, WARM_UP_KINDS, WINDOW, Check, Histogram, Load, LoadResult, percentile_column
@@ -36,7 +34,7 @@ class Tables:
     trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles),
         warmup (whether it is one of the first two), throughput_rps (a throughput of the system only where kind is window),
         little_ratio (throughput × mean service time / connections; NaN in an open loop), turns_count (time slices; 0: in one
-        piece), speed_ratio (see :mod:`runners.analyse.cpu_speed`), requests_count, errors, void; `CORRECTED`
+        piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; `CORRECTED`
     latency : a row per bin of a sound trial's service-time histogram, of its windows in one piece: block, system, workload,
         value_us, count
     usage : a row per window of a sound trial whose kind is window, and role: CPU, memory, threads, context switches

@@ -6,7 +6,6 @@ machine does by itself is no other load (:func:`runners.analyse.disturbances.oth
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -50,10 +49,8 @@ class IdleSurvey:
     speed: list[dict[str, float]]
 
     def as_dict(self) -> dict[str, Any]:
-        """For ``about_machine`` in ``run.json``, without the speed."""
-        return {
-            name: getattr(self, name) for name in ("duration_s", "steal_fraction", "other_fraction", "speed_spread")
-        }
+        """Return all but the speed, for ``about_machine`` in ``run.json``."""
+        return {name: value for name, value in vars(self).items() if name != "speed"}
 
 
 def survey(probes: SpeedProbes, cpus: Collection[int], duration_s: float = SURVEY_S) -> IdleSurvey:
@@ -63,14 +60,11 @@ def survey(probes: SpeedProbes, cpus: Collection[int], duration_s: float = SURVE
     others.used_s(names)
     before, started = cpu_times(), time.monotonic()
     speed: list[dict[str, float]] = []
-    for step in tqdm(
-        range(round(duration_s / _STEP_S)), desc="Watching the idle machine", file=sys.stderr, leave=False
-    ):
-        start = started + step * _STEP_S
+    for step in tqdm(range(round(duration_s / _STEP_S)), desc="Watching the idle machine", leave=False):
+        start, at_s = started + step * _STEP_S, round(step * _STEP_S, 3)
         time.sleep(max(0.0, start + _STEP_S - time.monotonic()))
         for cpu, seen in probes.between(start, start + _STEP_S).items():
-            about = {"cpu": int(cpu), "at_s": round(step * _STEP_S, 3)}
-            speed.append(about | {"mean_hz": seen["mean_hz"], "wakes_hz": seen["wakes_hz"]})
+            speed.append({"cpu": int(cpu), "at_s": at_s, "mean_hz": seen["mean_hz"], "wakes_hz": seen["wakes_hz"]})
     elapsed_s, after = time.monotonic() - started, cpu_times()
     used_s = others.used_s(names)
     return IdleSurvey(
@@ -83,20 +77,15 @@ def survey(probes: SpeedProbes, cpus: Collection[int], duration_s: float = SURVE
 
 
 def spreads(speed: Sequence[dict[str, float]]) -> dict[str, float]:
-    """CPU → coefficient of variation of the probe's speed; CPUs with fewer than two readings are missing."""
+    """Return CPU → coefficient of variation of the probe's speed; CPUs with fewer than two readings are missing."""
     found: dict[str, list[float]] = defaultdict(list)
     for reading in speed:
-        found[str(int(reading["cpu"]))].append(reading["mean_hz"])
+        found[str(reading["cpu"])].append(reading["mean_hz"])
     return {cpu: round(stdev(rates) / fmean(rates), 4) for cpu, rates in found.items() if len(rates) > 1}
 
 
 def chosen_slices(asked: str, seen: IdleSurvey) -> tuple[float, str]:
-    """Return the length of a time slice in seconds (0: windows in one piece), and why it was chosen.
-
-    Parameters
-    ----------
-    asked : the parameter ``slices``
-    """
+    """Return the length of a time slice in seconds (0: windows in one piece) by the parameter ``slices``, and why that was chosen."""
     if asked != AUTO:
         return int(asked) / 1000, "as the parameter slices says"
     steal, spread = (max(shares.values(), default=0.0) for shares in (seen.steal_fraction, seen.speed_spread))

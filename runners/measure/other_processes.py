@@ -1,40 +1,32 @@
 """CPU time of all processes that are not wrkbook's, by CPU, from the scheduler's own clock of each process.
 
-``/proc/stat`` alone cannot tell it. Where the kernel counts by ticks (``CONFIG_TICK_CPU_ACCOUNTING``), only idle time is precise.
-What is neither idle nor a process's is the kernel's own work in the idle task: interrupts, wake-ups from other CPUs, entering and
-leaving idle. It grows with the load (2 to 5 % of a generator's CPU that idles 20 % of the time), and is no other program's.
+``/proc/stat`` alone cannot tell it: where the kernel counts by ticks (``CONFIG_TICK_CPU_ACCOUNTING``), only idle time is precise.
+The rest holds the kernel's own work in the idle task too: interrupts, wake-ups from other CPUs, entering and leaving idle. That
+grows with the load (2 to 5 % of a generator's CPU that idles 20 % of the time), and is no other program's.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.measure.sampling import process_cpu_s
+from runners.measure.sampling import TICK_S, process_cpu_s
 
-_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 # Fields of /proc/PID/stat after the command's name, counted from 0; proc(5) counts from 1, and the name is field 2.
 _PARENT, _CHILDREN_USER, _CHILDREN_SYSTEM, _STARTED, _PROCESSOR = 1, 13, 14, 19, 36
 # It handles the packets of the measured processes when there are many of them.
 _PACKETS = "ksoftirqd/"
 
-# A pid may be taken again: with the clock tick in which the process started, it is unique.
-Process = tuple[int, int]
-
 
 @dataclass(frozen=True)
 class Reading:
-    """One process at one moment.
+    """One process at one moment: CPU time of its own threads, and in ``children_s`` of its ended children and theirs.
 
-    Attributes
-    ----------
-    parent : process id
-    cpu_s : CPU time of its own threads
-    children_s : CPU time of its children that have ended, and of theirs
-    cpu : where its first thread ran last
+    ``cpu`` is where its first thread ran last.
     """
 
     parent: int
@@ -43,65 +35,56 @@ class Reading:
     cpu: int
 
 
+# A pid may be taken again: with the clock tick in which the process started, it is unique.
+Readings = dict[tuple[int, int], Reading]
+
+
 class OtherProcesses:
     """CPU time that processes other than wrkbook's have used since the first call of :meth:`used_s`."""
 
-    def __init__(self, proc: Path = Path("/proc")) -> None:
-        self._proc = proc
-        self._first: dict[Process, Reading] | None = None
+    def __init__(self) -> None:
+        self._first: Readings | None = None
 
     def used_s(self, cpus: Iterable[str]) -> dict[str, float]:
-        """CPU → seconds; 0 at the first call. A process counts on each CPU where it was seen, then and now."""
-        now = others(readings(self._proc), os.getpid())
+        """Return CPU → seconds; 0 at the first call. A process counts on each CPU where it was seen, then and now."""
+        now = others(readings(Path("/proc")), os.getpid())
         self._first = now if self._first is None else self._first
         return {cpu: round(used, 6) for cpu, used in used_between(self._first, now, cpus).items()}
 
 
-def readings(proc: Path) -> dict[Process, Reading]:
+def readings(proc: Path) -> Readings:
     """Read all processes of ``/proc`` but those that handle packets for others; what ends meanwhile is left out."""
     found = {}
-    for name in os.listdir(proc):  # noqa: PTH208 - it is done in the middle of a measurement
-        if not name.isdigit():
-            continue
+    for pid in filter(str.isdigit, os.listdir(proc)):  # noqa: PTH208 - it is done in the middle of a measurement
         with suppress(OSError, LookupError, ValueError):
-            command, _, rest = (proc / name / "stat").read_text(errors="replace").rpartition(")")
-            if command.partition("(")[2].startswith(_PACKETS):
-                continue
-            fields = rest.split()
-            children_s = (int(fields[_CHILDREN_USER]) + int(fields[_CHILDREN_SYSTEM])) * _TICK_S
-            cpu_s = process_cpu_s(int(name))
-            if cpu_s == cpu_s:
-                process = int(name), int(fields[_STARTED])
-                found[process] = Reading(int(fields[_PARENT]), cpu_s, children_s, int(fields[_PROCESSOR]))
+            command, _, rest = (proc / pid / "stat").read_text(errors="replace").rpartition(")")
+            fields, cpu_s = rest.split(), process_cpu_s(int(pid))
+            if not command.partition("(")[2].startswith(_PACKETS) and not math.isnan(cpu_s):
+                children_s = (int(fields[_CHILDREN_USER]) + int(fields[_CHILDREN_SYSTEM])) * TICK_S
+                reading = Reading(int(fields[_PARENT]), cpu_s, children_s, int(fields[_PROCESSOR]))
+                found[int(pid), int(fields[_STARTED])] = reading
     return found
 
 
-def others(found: dict[Process, Reading], own: int) -> dict[Process, Reading]:
+def others(found: Readings, own: int) -> Readings:
     """Return the processes that are neither `own` nor descend from it."""
-    children: dict[int, list[int]] = {}
-    for (pid, _), reading in found.items():
-        children.setdefault(reading.parent, []).append(pid)
-    ours, waiting = {own}, [own]
-    while waiting:
-        below = set(children.get(waiting.pop(), ())) - ours
+    ours, below = set[int](), {own}
+    while below:
         ours |= below
-        waiting += below
+        below = {pid for (pid, _), reading in found.items() if reading.parent in below} - ours
     return {process: reading for process, reading in found.items() if process[0] not in ours}
 
 
-def used_between(
-    before: dict[Process, Reading], after: dict[Process, Reading], cpus: Collection[str] | Iterable[str]
-) -> dict[str, float]:
-    """CPU → seconds that processes have used of it at most between two readings.
+def used_between(before: Readings, after: Readings, cpus: Iterable[str]) -> dict[str, float]:
+    """Return CPU → seconds that processes have used of it at most between two readings.
 
-    The time of a process that has ended is in its parent's ``children_s``. Where it was used is not known, so it counts on every CPU.
+    The time of a process that has ended is in its parent's ``children_s``. Where it was used is not known: it counts on every CPU.
     """
     nothing = Reading(0, 0.0, 0.0, -1)
     children_s = sum(now.children_s - before.get(process, nothing).children_s for process, now in after.items())
     ended_s = sum(then.cpu_s + then.children_s for process, then in before.items() if process not in after)
     # Ticks are coarse: what ended without a trace must not take away from what is still there.
-    anywhere_s = max(0.0, children_s - ended_s)
-    used = dict.fromkeys(cpus, anywhere_s)
+    used = dict.fromkeys(cpus, max(0.0, children_s - ended_s))
     for process, now in after.items():
         then = before.get(process, nothing)
         for cpu in {str(then.cpu), str(now.cpu)} & used.keys():

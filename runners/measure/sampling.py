@@ -1,70 +1,59 @@
-"""What the processes and CPUs did during a window, read from ``/proc``.
+"""What the processes, the CPUs and the machine did during a window, read from ``/proc`` and ``/sys``.
 
 Sampling costs about a millisecond and happens three times a window, on the housekeeping CPUs.
 """
 
 from __future__ import annotations
 
-import contextlib
+import math
 import os
+import re
 import time
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from runners.machine.findings import CPU_FOLDER, numbers_in, text_of
 from runners.machine.topology import parse_cpu_list
-from runners.measure.strain import strain
 
-_TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 # Fields of /proc/PID/task/TID/stat after the command's name (proc(5) counts from 1; the name is field 2).
 _UTIME, _STIME, _PROCESSOR = 11, 12, 36
 _CPU_FIELDS = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "softirq_s", "steal_s")
 
 
 def process_cpu_s(pid: int) -> float:
-    """CPU time of a process with all its threads, ended ones too, in seconds with the scheduler's own precision.
+    """Return the CPU time of a process with all its threads, ended ones too, in seconds; NaN when it is gone.
 
-    The clock id of another process is made from its pid as ``clock_getcpuclockid(3)`` does. NaN when it is gone.
+    It has the scheduler's own precision. The clock id is made from the pid as ``clock_getcpuclockid(3)`` does.
     """
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         return time.clock_gettime((~pid << 3) | 2)
-    return float("nan")
+    return math.nan
 
 
 def total_cpu_s(pids: Iterable[int]) -> float:
-    """CPU time of several processes together."""
+    """Return the CPU time of several processes together."""
     return sum(process_cpu_s(pid) for pid in pids)
 
 
 def cpu_times() -> dict[str, dict[str, float]]:
-    """Seconds that each CPU has spent by kind of work since the machine started."""
-    found = {}
-    for line in Path("/proc/stat").read_text().splitlines():
-        words = line.split()
-        if words and words[0].startswith("cpu") and words[0] != "cpu":
-            values = [round(int(word) * _TICK_S, 3) for word in words[1 : 1 + len(_CPU_FIELDS)]]
-            found[words[0][3:]] = dict(zip(_CPU_FIELDS, values, strict=False))
-    return found
-
-
-def role_sample(pids: Iterable[int], cpus: Collection[int]) -> dict[str, Any]:
-    """One role's processes at this moment.
-
-    Returns
-    -------
-    dict
-        ``user_s`` and ``system_s`` (clock ticks), ``cpu_s`` (precise), ``rss_bytes``, ``rss_peak_bytes``, ``threads_count``,
-        ``context_switches_count``, and ``strays``: the threads that were on, or allowed on, CPUs other than `cpus`.
-    """
-    pids = list(pids)
-    sample: dict[str, Any] = {
-        "cpu_s": total_cpu_s(pids),
-        "user_s": 0.0,
-        "system_s": 0.0,
-        "rss_bytes": 0,
-        "rss_peak_bytes": 0,
+    """Return CPU → kind of work → seconds that it has spent on that since the machine started."""
+    return {
+        cpu: {kind: round(int(ticks) * TICK_S, 3) for kind, ticks in zip(_CPU_FIELDS, line.split(), strict=False)}
+        for cpu, line in re.findall(r"^cpu(\d+) (.*)", Path("/proc/stat").read_text(), re.MULTILINE)
     }
-    sample |= {"threads_count": 0, "context_switches_count": 0, "strays": []}
+
+
+def role_sample(pids: Collection[int], cpus: Collection[int]) -> dict[str, Any]:
+    """Return the sums over one role's processes at this moment: CPU time, memory, threads and context switches.
+
+    ``cpu_s`` is precise, ``user_s`` and ``system_s`` are clock ticks. ``strays`` are the threads that were on, or allowed on,
+    CPUs other than `cpus`.
+    """
+    sample: dict[str, Any] = {"cpu_s": total_cpu_s(pids), "user_s": 0.0, "system_s": 0.0}
+    sample |= {"rss_bytes": 0, "rss_peak_bytes": 0, "threads_count": 0, "context_switches_count": 0, "strays": []}
     for pid in pids:
         status = _status(Path(f"/proc/{pid}/status"))
         sample["rss_bytes"] += int(status.get("VmRSS", "0").split()[0]) * 1024
@@ -75,35 +64,54 @@ def role_sample(pids: Iterable[int], cpus: Collection[int]) -> dict[str, Any]:
 
 
 def memory(pids: Iterable[int]) -> dict[str, float]:
-    """What processes hold: ``pss_bytes`` (their proportional share of resident memory, NaN where unreadable), ``fds_count``."""
+    """Return what processes hold: ``pss_bytes``, their proportional share of resident memory (NaN: unreadable), and ``fds_count``."""
     pss, fds = 0.0, 0
     for pid in pids:
         rollup = _status(Path(f"/proc/{pid}/smaps_rollup"))
-        pss += int(rollup["Pss"].split()[0]) * 1024 if "Pss" in rollup else float("nan")
+        pss += int(rollup["Pss"].split()[0]) * 1024 if "Pss" in rollup else math.nan
         fds += open_files(pid)
     return {"pss_bytes": pss, "fds_count": fds}
 
 
 def open_files(pid: int) -> int:
-    """How many descriptors a process holds; 0 when it is gone."""
+    """Return how many descriptors a process holds; 0 when it is gone."""
     folder = Path(f"/proc/{pid}/fd")
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         # Linux 6.2 and newer say it as the folder's size; counting 20,000 entries takes 60 ms.
         return folder.stat().st_size or sum(1 for _ in folder.iterdir())
     return 0
 
 
-def snapshot(
-    roles: Mapping[str, tuple[Iterable[int], Collection[int]]], probe_pids: Mapping[int, int]
-) -> dict[str, Any]:
-    """All roles (name → its processes and CPUs) and all CPUs at this moment (``at_s``: the monotonic clock).
+def strain(cpus: Collection[int], root: Path = Path("/")) -> dict[str, Any]:
+    """Return what the kernel says of heat, clock and memory at this moment; None for what it does not show here.
 
-    ``strain`` says how the machine fares (:mod:`runners.measure.strain`, of the server's CPUs). ``ours`` is the CPU time that
-    wrkbook itself has used on each of the roles' CPUs: its probes, and this process on its share of the CPUs where it may run.
+    Since the machine started: ``throttled_count`` (how often heat has slowed one of `cpus`), ``memory_stall_s`` (how long some task has
+    waited for memory: pressure stall information), ``swapped_pages_count`` (written to or read from swap). Now: ``clock_hz`` (the lowest
+    clock of `cpus`).
+    """
+    folders = [root / CPU_FOLDER / f"cpu{cpu}" for cpu in cpus]
+    throttled = [file for folder in folders for file in folder.glob("thermal_throttle/*_throttle_count")]
+    counts = [count for file in throttled for count in numbers_in(text_of(file))]
+    clocks_khz = [khz for folder in folders for khz in numbers_in(text_of(folder / "cpufreq/scaling_cur_freq"))]
+    stall_us = re.search(r"^some .*\btotal=(\d+)", text_of(root / "proc/pressure/memory"), re.MULTILINE)
+    swapped = re.findall(r"^pswp(?:in|out) (\d+)", text_of(root / "proc/vmstat"), re.MULTILINE)
+    return {
+        "throttled_count": sum(counts) if counts else None,
+        "clock_hz": min(clocks_khz) * 1000 if clocks_khz else None,
+        "memory_stall_s": int(stall_us[1]) / 1e6 if stall_us else None,
+        "swapped_pages_count": sum(map(int, swapped)) if swapped else None,
+    }
+
+
+def snapshot(roles: Mapping[str, tuple[Collection[int], Collection[int]]], probes: Mapping[int, int]) -> dict[str, Any]:
+    """Return a sample of all roles (name → its processes and CPUs) and all CPUs; ``at_s`` is by the monotonic clock.
+
+    ``strain`` is that of the server's CPUs. ``ours`` is the CPU time that wrkbook has used on each of the roles' CPUs: its probes
+    (CPU → process id), and this process with its share of the CPUs where it may run.
     """
     own = os.sched_getaffinity(0)
     ours = {
-        str(cpu): total_cpu_s([probe_pids[cpu]] if cpu in probe_pids else [])
+        str(cpu): total_cpu_s([probes[cpu]] if cpu in probes else [])
         + (time.process_time() / len(own) if cpu in own else 0.0)
         for cpu in {cpu for _, cpus in roles.values() for cpu in cpus}
     }
@@ -117,28 +125,24 @@ def snapshot(
 
 
 def _add_thread(sample: dict[str, Any], thread: Path, cpus: Collection[int]) -> None:
-    with contextlib.suppress(OSError, LookupError, ValueError):  # it ended while it was being read
+    with suppress(OSError, LookupError, ValueError):  # it ended while it was being read
         fields = (thread / "stat").read_text().rsplit(")", 1)[1].split()
         status = _status(thread / "status")
         switches = int(status["voluntary_ctxt_switches"]) + int(status["nonvoluntary_ctxt_switches"])
         processor, allowed = int(fields[_PROCESSOR]), status["Cpus_allowed_list"]
         sample["threads_count"] += 1
-        sample["user_s"] += int(fields[_UTIME]) * _TICK_S
-        sample["system_s"] += int(fields[_STIME]) * _TICK_S
+        sample["user_s"] += int(fields[_UTIME]) * TICK_S
+        sample["system_s"] += int(fields[_STIME]) * TICK_S
         sample["context_switches_count"] += switches
         if processor not in cpus or not set(parse_cpu_list(allowed)) <= set(cpus):
             sample["strays"].append({"thread": status.get("Name", "?"), "cpu": processor, "allowed": allowed})
 
 
 def _threads(pid: int) -> list[Path]:
-    try:
+    with suppress(OSError):
         return list(Path(f"/proc/{pid}/task").iterdir())
-    except OSError:
-        return []
+    return []
 
 
 def _status(path: Path) -> dict[str, str]:
-    try:
-        return {key: value.strip() for key, _, value in (line.partition(":") for line in path.read_text().splitlines())}
-    except OSError:
-        return {}
+    return {key: value.strip() for key, _, value in (line.partition(":") for line in text_of(path).splitlines())}

@@ -1,14 +1,12 @@
 """How fast the measured CPUs really are at each moment: a tiny fixed piece of work, timed over and over.
 
-On a shared or virtual machine a CPU slows down without saying so: a neighbour on the same core's other hardware thread
-halves what it gets done, and the hypervisor takes it away for milliseconds; no counter of the kernel need show either. So
-a probe sleeps on each measured CPU and every 2 ms does the same 12 µs of hashing in its own registers and first-level
-cache. Its CPU time for that, compared with the best it ever needs, is the speed of the CPU at that moment; how often it
-wakes, compared with the most, shows how much of the time the CPU was there at all. It costs about 1 % of the CPU, the
-same for every system.
+On a shared or virtual machine a CPU slows down, and no counter of the kernel need show it: a neighbour uses the core's other
+hardware thread, or the hypervisor takes the CPU away for milliseconds. So a probe on each measured CPU hashes for 12 µs every
+2 ms, in registers and first-level cache. Its CPU time for that, compared with the best, is the speed at that moment; how often
+it wakes shows how much of the time the CPU was there at all. It costs about 1 % of the CPU, the same for every system.
 
-This file is also the probe's program, which runs without the rest of the package: ``python speed_probe.py CPU FILE PARENT``;
-it ends with its parent, whose process id it is told: by the time that it could look, that may be gone already.
+This file is also the probe's program, run without the package: ``python speed_probe.py CPU FILE PARENT``. It ends with its
+parent, whose process id it is told: by the time that it could look, that may be gone already.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import subprocess
 import sys
 import time
 from bisect import bisect_right
@@ -24,22 +21,18 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
+from subprocess import DEVNULL, Popen
 from typing import Any
 
 PERIOD_S = 0.002
-# The ring: how many records there were, then records of a moment and a time, all of them numbers of eight bytes, which are
-# stored whole; `struct` would put zeros first, and who reads just then would see none.
+# The ring: how many records there were, then records of a moment and a time. All are numbers of eight bytes, stored whole:
+# `struct` would put zeros first, which a reader could see.
 _RECORDS_COUNT = 1 << 16
 _SIZE = 8 * (1 + 2 * _RECORDS_COUNT)
-_END_TIMEOUT_S = 2.0
 
 
 class SpeedProbes:
-    """A probe on each of some CPUs, for as long as the context lasts.
-
-    Where a probe cannot be started there is none: :meth:`between` then knows nothing of its CPU. ``pids`` are their
-    process ids by CPU.
-    """
+    """A probe on each of some CPUs while the context lasts, ``pids`` by CPU; one that cannot run gives no samples."""
 
     def __init__(self, cpus: Iterable[int]) -> None:
         self._cpus = sorted(set(cpus))
@@ -54,15 +47,11 @@ class SpeedProbes:
             self._stack.callback(os.close, file)
             os.ftruncate(file, _SIZE)
             self._rings[cpu] = self._stack.enter_context(mmap.mmap(file, _SIZE))
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__, str(cpu), f"/proc/self/fd/{file}", str(os.getpid())],
-                pass_fds=[file],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
+            command = [sys.executable, "-I", "-S", __file__, str(cpu), f"/proc/self/fd/{file}", str(os.getpid())]
+            process = self._stack.enter_context(  # leaving it waits for its end
+                Popen(command, pass_fds=[file], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
             )
-            self._stack.callback(_end, process)
+            self._stack.callback(process.kill)
             self.pids[cpu] = process.pid
         return self
 
@@ -70,18 +59,15 @@ class SpeedProbes:
         self._stack.close()
 
     def between(self, start_s: float, end_s: float) -> dict[str, dict[str, Any]]:
-        """What the probes saw between two moments of the monotonic clock; see :meth:`within`."""
+        """Return what the probes saw between two moments of the monotonic clock; see :meth:`within`."""
         return self.within([(start_s, end_s)])
 
     def within(self, intervals: Sequence[tuple[float, float]]) -> dict[str, dict[str, Any]]:
-        """What the probes saw within some intervals of the monotonic clock, ascending and apart.
+        """Return what the probes saw within some intervals of the monotonic clock, ascending and apart.
 
-        Returns
-        -------
-        dict
-            CPU → ``wakes_hz`` (bursts a second of time), ``mean_hz`` (mean of the bursts' own rates, bursts a second of CPU time)
-            and ``p90_hz`` (their 90th percentile: near the undisturbed rate if the CPU was undisturbed for a tenth of the
-            time). CPUs without samples are missing.
+        CPU → ``wakes_hz`` (bursts a second of time), ``mean_hz`` (mean of the bursts' own rates, bursts a second of CPU time) and
+        ``p90_hz`` (their 90th percentile: near the undisturbed rate if the CPU was undisturbed for a tenth of the time). CPUs
+        without samples are missing.
         """
         duration_s = sum(end_s - start_s for start_s, end_s in intervals)
         return {
@@ -94,22 +80,21 @@ class SpeedProbes:
         }
 
     def shares(self, start_s: float, end_s: float) -> dict[int, float]:
-        """CPU → its median rate between two moments as a share of its 90th percentile there; without samples: missing."""
+        """Return CPU → its median rate between two moments as a share of its 90th percentile there; without samples: missing."""
         return {cpu: min(1.0, median(rates) / _p90(rates)) for cpu, rates in self._rates([(start_s, end_s)]).items()}
 
     def _rates(self, intervals: Sequence[tuple[float, float]]) -> dict[int, list[float]]:
-        """CPU → the rates of its bursts, ascending; CPUs without any are missing."""
-        found = {}
+        """Return CPU → the rates of its bursts, ascending; CPUs without any are missing."""
         starts = [start_s for start_s, _ in intervals]
-        for cpu, ring in self._rings.items():
-            rates = sorted(
+        found = {
+            cpu: sorted(
                 1 / burst_s
                 for at_s, burst_s in _recent(ring, starts[0])
                 if burst_s > 0 and at_s < intervals[bisect_right(starts, at_s) - 1][1]
             )
-            if rates:
-                found[cpu] = rates
-        return found
+            for cpu, ring in self._rings.items()
+        }
+        return {cpu: rates for cpu, rates in found.items() if rates}
 
 
 def _p90(ascending: list[float]) -> float:
@@ -117,7 +102,7 @@ def _p90(ascending: list[float]) -> float:
 
 
 def _recent(ring: mmap.mmap, start_s: float) -> Iterable[tuple[float, float]]:
-    """The records since a moment, newest first."""
+    """Yield the records since a moment, newest first."""
     with memoryview(ring) as whole, whole.cast("d") as numbers:
         count = int(numbers[0])
         for number in range(count - 1, max(-1, count - _RECORDS_COUNT), -1):
@@ -133,15 +118,6 @@ def _append(numbers: memoryview[float], at_s: float, burst_s: float) -> None:
     place = 1 + 2 * (count % _RECORDS_COUNT)
     numbers[place], numbers[place + 1] = at_s, burst_s
     numbers[0] = count + 1
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(_END_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _probe(cpu: int, path: str, parent: int) -> None:

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from runners.analyse.checks import connections_open
 from runners.analyse.claims import load_claims
-from runners.analyse.connection_checks import connections_open
 from runners.analyse.judgements import judge
 from runners.analyse.published import figures
 from runners.analyse.results import analyse

@@ -1,6 +1,6 @@
 """What the kernel says of heat, clock and memory, on a made-up machine and on this one."""
 
-from runners.measure.strain import strain
+from runners.measure.sampling import strain
 
 
 def write(root, name, text):
