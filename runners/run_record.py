@@ -12,7 +12,7 @@ from runners.machine.facts import machine_facts, project_facts
 from runners.machine_record import about_machine
 from runners.measure.idle_survey import IdleSurvey, chosen_slices
 from runners.measure.levels import in_words
-from runners.measure.relay_trial import relay_notes
+from runners.measure.verify import relay_notes
 from runners.parameters import LIMITS, Parameters
 from runners.systems.build import Artifact
 from runners.systems.image import Image

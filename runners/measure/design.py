@@ -27,14 +27,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Design:
-    """The cells of an experiment.
+    """The cells of an experiment, in the order in which they are shown.
 
-    Attributes
-    ----------
-    cells : in the order in which they are shown
-    compared : the workloads of the question, without the floor below them
-    floor : name of the workload that shows the cost of everything but the question, None where there is none
-    fresh : whether each cell is measured on a process launched for it alone, so that its memory is its own
+    `compared` are the workloads of the question; `floor` names the one that shows the cost of everything but the question. In a `fresh`
+    design each cell has a process of its own, so that its memory is its own.
     """
 
     cells: tuple[Cell, ...]
@@ -47,8 +43,12 @@ class Design:
         """The distinct systems: each is a process of its own in every block."""
         return list(dict.fromkeys(cell.system for cell in self.cells))
 
+    def without(self, excluded: Collection[System | Cell]) -> list[Cell]:
+        """Return the cells that are not `excluded`, and whose system is not."""
+        return [cell for cell in self.cells if cell not in excluded and cell.system not in excluded]
+
     def order(self, seed: int, block: int, visit: int) -> list[Cell]:
-        """The cells in the shuffled order of one visit of one block; the same for the same numbers."""
+        """Return the cells in the shuffled order of one visit of one block; the same for the same numbers."""
         shuffled = list(self.cells)
         random.Random(f"{seed}/{block}/{visit}").shuffle(shuffled)
         return shuffled
@@ -68,12 +68,11 @@ def design(
     fresh: bool = False,
     only: Collection[tuple[str, str]] = (),
 ) -> Design:
-    """All systems that serve `workloads` (or those named), the placebo of the first, and the floor below each server.
+    """Return the cells of all systems that serve `workloads` (or those named), of the first one's control, and of their floors.
 
-    Each workload is asked for in each of `shapes`, or in those that `own_shapes` has for it; of one that comes in several sizes the
-    first alone, and the others in the first shape: loads are compared on one size. Servers of the role ``reference`` take part only
-    where they are named; a backend that serves a workload itself is the direct access to it, and comes first. Where cells are named
-    in `only`, (system, workload's label), there are no others, and their systems are the ones that are named.
+    A workload is measured in each of `shapes`, or in those that `own_shapes` has for it. Servers of the role ``reference`` take part
+    only where they are named; a backend that serves a workload itself is the direct access to it, and comes first. `only`, (system,
+    workload's label), leaves out all other cells, and names its systems.
 
     Raises
     ------
@@ -86,14 +85,24 @@ def design(
         )
     named = systems or list(dict.fromkeys(name for name, _ in only))
     chosen = [catalogue.system(name, list(workloads)) for name in named]
-    sizes = _Sizes(batch_sizes, delays_ms, counts)
+    sizes = {name: [Workload(name, operations=size) for size in batch_sizes] for name in BATCHED}
+    sizes["ping-delay"] = [Workload("ping-delay", delay_ms=delay) for delay in delays_ms]
+    sizes["sql2"] = [Workload("sql2", count=count) for count in counts]
     compared = tuple(
         replace(variant, shape=shape)
         for name in workloads
-        for place, variant in enumerate(sizes.variants(name))
-        for shape in _shapes_of(own_shapes.get(name, shapes), first_size=place == 0)
+        for place, variant in enumerate(sizes.get(name, [Workload(name)]))
+        # Loads are compared on the first size alone.
+        for shape in own_shapes.get(name, shapes)[: 1 if place else None]
     )
     breadth = Counter(system for name in workloads for system in catalogue.systems(name))
+
+    def rank(system: System) -> tuple[bool, int]:
+        """As the user ordered them; else those first that can be compared in most workloads."""
+        if chosen:
+            return False, chosen.index(system)
+        return catalogue.server(system.server).role != "backend", -breadth[system]
+
     cells: list[Cell] = []
     for workload in compared:
         serving = [
@@ -102,17 +111,9 @@ def design(
             if (system in chosen if chosen else catalogue.server(system.server).role != "reference")
             and (not only or (system.name, workload.label) in only)
         ]
-        # As the user ordered them; else those first that can be compared in most workloads.
-        serving.sort(
-            key=lambda system: (
-                (0, chosen.index(system))
-                if chosen
-                else (catalogue.server(system.server).role != "backend", -breadth[system])
-            )
-        )
         if serving:
-            placebo = System(serving[0].server, serving[0].codec, placebo=True)
-            cells += [Cell(system, workload) for system in [*serving, placebo]]
+            serving.sort(key=rank)
+            cells += [Cell(system, workload) for system in [*serving, replace(serving[0], placebo=True)]]
     if only:
         compared = tuple(workload for workload in compared if any(cell.workload == workload for cell in cells))
     # One placebo stands for one system in the whole run.
@@ -122,12 +123,12 @@ def design(
         raise WrkbookError(f"no system serves {' or '.join(workloads)}", "./wrkbook list shows who serves what")
     if floor:
         servers = dict.fromkeys(cell.system.server for cell in cells)
-        cells += [Cell(System(name), variant) for variant in sizes.variants(floor) for name in servers]
+        cells += [Cell(System(name), variant) for variant in sizes.get(floor, [Workload(floor)]) for name in servers]
     return Design(tuple(cells), compared, floor, fresh)
 
 
 def side_by_side(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """The cells in groups in which no system is twice, so that all of a group can be open at the same time.
+    """Return the cells in groups in which no system is twice, so that all of a group can be open at the same time.
 
     All cells of a workload are in one group, as they are compared; the groups, and the cells of each, keep the order of `cells`.
     """
@@ -138,7 +139,7 @@ def side_by_side(cells: Iterable[Cell]) -> list[list[Cell]]:
     for found in workloads.values():
         systems = {cell.system for cell in found}
         for group in groups:
-            if not systems & {cell.system for cell in group}:
+            if systems.isdisjoint(cell.system for cell in group):
                 group += found
                 break
         else:
@@ -146,34 +147,13 @@ def side_by_side(cells: Iterable[Cell]) -> list[list[Cell]]:
     return groups
 
 
-def _shapes_of(shapes: Sequence[LoadShape], *, first_size: bool) -> Sequence[LoadShape]:
-    return shapes if first_size else shapes[:1]
-
-
 def load_shapes(parameters: Parameters) -> list[LoadShape]:
-    """The loads that a run's parameters compare: one for each number of connections, else one for each generator."""
+    """Return the loads that a run's parameters compare: one for each number of connections, else one for each generator."""
     if parameters.connection_counts:
         return connection_shapes(parameters.connection_counts)
     return [LoadShape(), *(LoadShape(name, generator=name) for name in parameters.generators[1:])]
 
 
 def connection_shapes(counts: Sequence[int]) -> list[LoadShape]:
-    """One load for each number of connections."""
+    """Return one load for each number of connections."""
     return [LoadShape(str(count), connections=count) for count in counts]
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    batch_sizes: Sequence[int]
-    delays_ms: Sequence[int]
-    counts: Sequence[int]
-
-    def variants(self, name: str) -> list[Workload]:
-        """A workload in each of its sizes."""
-        if name in BATCHED:
-            return [Workload(name, operations=size) for size in self.batch_sizes]
-        if name == "ping-delay":
-            return [Workload(name, delay_ms=delay) for delay in self.delays_ms]
-        if name == "sql2":
-            return [Workload(name, count=count) for count in self.counts]
-        return [Workload(name)]

@@ -28,19 +28,19 @@ class LeftOut:
     connections: int
     why: str
     remedy: str
-    instead: int | None = None
+    instead: int | None
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The numbers of connections that are measured, ascending as asked for, and those that are left out."""
+    """The numbers of connections that are measured, in the order given, and those that are left out, ascending."""
 
     kept: tuple[int, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[LeftOut, ...]
 
 
 def fitting_levels(asked: Sequence[int], files_limit: int, ports_count: int) -> Levels:
-    """What of `asked` fits into the limit of open files of one process, and into the ports of a client towards one server.
+    """Return what of `asked` fits into one process's limit of open files, and into a client's ports towards one server.
 
     The smallest of those that do not fit is replaced by the largest number that does, where that is at least 90 % of it.
 
@@ -50,13 +50,14 @@ def fitting_levels(asked: Sequence[int], files_limit: int, ports_count: int) -> 
         When nothing fits.
     """
     most = min(files_limit - OTHER_FILES, ports_count)
+    if files_limit - OTHER_FILES <= ports_count:
+        why, remedy = f"the limit of {files_limit} open files", FILES_REMEDY
+    else:
+        why, remedy = f"the {ports_count} ports that a client has", PORTS_REMEDY
     kept = [count for count in asked if count <= most]
-    files = files_limit - OTHER_FILES <= ports_count
-    why = f"the limit of {files_limit} open files" if files else f"the {ports_count} ports that a client has"
-    remedy = FILES_REMEDY if files else PORTS_REMEDY
-    left_out = []
+    left_out: list[LeftOut] = []
+    nearest = most // _ROUND * _ROUND
     for count in sorted(count for count in asked if count > most):
-        nearest = most // _ROUND * _ROUND
         instead = nearest if nearest >= _NEAR * count and nearest > max(kept, default=0) else None
         kept += [instead] if instead else []
         left_out.append(LeftOut(count, why, remedy, instead))
@@ -71,7 +72,7 @@ def fitting_levels(asked: Sequence[int], files_limit: int, ports_count: int) -> 
 def fitted(
     parameters: Parameters, files_limit: int, ports_count: int, shapes: Sequence[LoadShape] = ()
 ) -> tuple[Parameters, tuple[LeftOut, ...]]:
-    """The parameters with those connections that fit, and what was left out of them.
+    """Return the parameters with those connections that fit, and what was left out of them.
 
     `shapes` are those of an experiment that compares its own, whatever the parameters list.
 
@@ -81,7 +82,7 @@ def fitted(
         When nothing is left of a list, or `connections` or those of `shapes`, where they are the load, do not fit.
     """
     most = files_limit - OTHER_FILES
-    wanted = max([shape.connections or parameters.connections for shape in shapes] or [parameters.connections])
+    wanted = max((shape.connections or parameters.connections for shape in shapes), default=parameters.connections)
     if wanted > most and (shapes or not parameters.connection_counts):
         raise WrkbookError(
             f"parameter connections: {wanted} do not fit into the limit of {files_limit} open files",
@@ -94,7 +95,7 @@ def fitted(
 
 
 def in_words(levels: Sequence[LeftOut]) -> list[str]:
-    """A sentence for each level that was left out."""
+    """Return a sentence for each level that was left out."""
     return [
         f"{level.connections} connections do not fit into {level.why}: "
         + (f"{level.instead} were measured instead" if level.instead else "left out")

@@ -1,4 +1,4 @@
-"""Where load comes from, and for whom: what every window of a run has in common, and what those of one trial have."""
+"""Where load comes from and where it goes: what all windows of a run have in common, and what those of one trial have."""
 
 from __future__ import annotations
 
@@ -17,15 +17,9 @@ from runners.systems.process import ServerProcess
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is asked for what, by whom.
+    """The target of a load: a launched server and the backend behind it, the request, and the name of the load generator.
 
-    Attributes
-    ----------
-    server : the launched process that is measured
-    request : that is repeated
-    generator : name of the load generator
-    prepared : folder that :meth:`Generator.prepare` filled
-    backend : the launched process behind the server, where there is one
+    `prepared` is the folder that :meth:`Generator.prepare` filled.
     """
 
     server: ServerProcess
@@ -37,12 +31,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class LoadSource:
-    """The load generators, where they run, and what looks on.
+    """The load generators by name, where they run, and what watches the CPUs meanwhile.
 
-    Attributes
-    ----------
-    generators : by name
-    builds : generator → the folder that its sandbox shows at /build, for those of which something is built
+    `builds` holds, for generators of which something is built, the folder that their sandbox shows at /build.
     """
 
     generators: Mapping[str, Generator]

@@ -1,15 +1,14 @@
-"""What many connections ask of a window: time to open them first, and time for each of them to be answered some times.
+"""What many connections need in a window: time for their ramp-up, and time for several responses on each of them.
 
 A generator that opens all its connections before it sends the first request (wrk does) spends part of its window on that: 0.3 s
-for 10,000 here, 7 s for 19,900 where these are more than half of the kernel's ports for clients. So the window is taken to
-begin when the generator holds a descriptor for each connection; what went by until then is :attr:`Load.opening_s`.
+for 10,000 here, 7 s for 19,900 where these are more than half of the kernel's ports for clients. So the window begins when the
+generator holds a descriptor for each connection; the time until then is :attr:`Load.opening_s`.
 """
 
 from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable
 
 from runners.measure.sampling import open_files
 from runners.systems.process import descendants
@@ -28,30 +27,28 @@ _OPEN_S, _SEARCH_S = 3e-5, 1e-3
 
 
 def window_seconds(wanted_s: float, connections: int) -> float:
-    """The length of a window: as wanted, but long enough that each connection is answered more than once."""
+    """Return the length of a window: as wanted, but long enough for more than one response on each connection."""
     return max(wanted_s, connections * _WINDOW_PER_CONNECTION_S if connections >= LEAST_WATCHED else 0.0)
 
 
 def expected_opening_s(connections: int, ports_count: int) -> float:
-    """About how long opening takes, from what was seen on one machine: for plans, not for measuring."""
+    """Return about how long opening takes, from what was seen on one machine: for plans, not for measuring."""
     if connections < LEAST_WATCHED:
         return 0.0
     return connections * _OPEN_S + max(0, connections - ports_count // 2) * _SEARCH_S
 
 
-def wait_until_open(
-    process: subprocess.Popen[bytes], connections: int, clock: Callable[[], float] = time.monotonic
-) -> float:
-    """Wait until a sandboxed generator holds so many connections; returns how long it needed, in seconds from its first moment.
+def wait_until_open(process: subprocess.Popen[bytes], connections: int) -> float:
+    """Wait until a sandboxed generator holds so many connections; return how many seconds it needed from its first moment.
 
-    It ends sooner when the generator does, and after ``MOST_OPENING_S``.
+    The wait ends sooner when the generator does, and after ``MOST_OPENING_S``.
     """
-    started, pids = clock(), list[int]()
+    started, pids = time.monotonic(), list[int]()
     deadline = started + MOST_OPENING_S
-    while process.poll() is None and clock() < deadline:
+    while process.poll() is None and time.monotonic() < deadline:
         if not pids:
-            pids, started = descendants(process.pid), clock()
+            pids, started = descendants(process.pid), time.monotonic()
         elif sum(open_files(pid) for pid in pids) >= connections:
             break
         time.sleep(_LOOK_S)
-    return clock() - started
+    return time.monotonic() - started

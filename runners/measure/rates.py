@@ -1,9 +1,9 @@
 """Fixed rates that every compared system can carry, planned from what each was found to carry on this machine.
 
-Before the first block each system is measured once without a rate. A rate is the published one where the machine can
-carry it, else the highest round number that is at most 60 % of what the slowest can: near saturation latencies say how
-full the queues are, not how fast anyone is. Where some systems carry less than half of the median, they would set the rate
-for all; then there are two tiers: a rate that all carry, and a higher one for the others. Direct access is in both.
+Before the first block each system is measured once without a rate. A rate is the published one where the machine can carry it, else
+the highest round number that is at most 60 % of what the slowest can: near saturation, latencies show how full the queues are.
+Where some carry less than half of the median, there are two tiers: a rate that all carry, and a higher one for the others. Direct
+access is in both.
 """
 
 from __future__ import annotations
@@ -32,14 +32,10 @@ _LEADING = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 @dataclass(frozen=True)
 class RatedLoad:
-    """A load at a rate that is still to be planned.
+    """A load at a rate that is still to be planned; a user sets it by `parameter`.
 
-    Attributes
-    ----------
-    name : of its shape; that of the faster tier ends in ``-fast``
-    capacity : the shape without a rate that says what a system carries of it
-    parameter : the parameter by which a user sets the rate
-    published_rps : the published rates of the fast systems and of the slow ones
+    `capacity` is the shape without a rate that shows what a system carries. `published_rps` are the published rates of the fast systems
+    and of the slow ones.
     """
 
     name: str
@@ -52,12 +48,11 @@ class RatedLoad:
         """Its shape as long as the rate is not known."""
         return replace(self.capacity, name=self.name)
 
-    def at(self, rate_rps: float, tier: str = "") -> LoadShape:
-        """Its shape at a rate."""
+    def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> dict[str, Any]:
+        """Return what ``run.json`` says of it: its ``shape`` at a rate, and the ``systems`` that are measured with it (None: all)."""
         clients, asked_rps = paced(rate_rps)
-        return replace(
-            self.unplanned, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps
-        )
+        shape = replace(self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps)
+        return {"shape": asdict(shape), "systems": systems}
 
 
 _MAXIMUM = LoadShape("maximum", PerfGauge.name)
@@ -70,7 +65,7 @@ UNLIMITED: tuple[LoadShape, ...] = (_CONNECTING, _MAXIMUM, LoadShape("maximum-wr
 
 
 def plan_rates(settings: BlockSettings, rated: Sequence[RatedLoad], parameters: Parameters) -> dict[str, Any]:
-    """What ``run.json`` says of the rates: ``capacities``, workload → system → requests/s, and ``loads``, see :func:`tiers`.
+    """Return what ``run.json`` says of the rates: ``capacities`` (workload → system → requests/s) and ``loads`` (see :func:`tiers`).
 
     Raises
     ------
@@ -78,19 +73,18 @@ def plan_rates(settings: BlockSettings, rated: Sequence[RatedLoad], parameters: 
         When the capacity of no system could be measured.
     """
     given = {load.name: float(getattr(parameters, load.parameter)) for load in rated}
-    unknown = [load for load in rated if not given[load.name]]
-    capacities = _capacities(settings, [load.capacity for load in unknown]) if unknown else {}
+    unknown = [load.capacity.name for load in rated if not given[load.name]]
+    capacities = _capacities(settings, unknown) if unknown else {}
+    direct = settings.design.systems[0].name
     loads = []
     for load in rated:
-        if rate_rps := given[load.name]:
-            loads += [_entry(load.at(rate_rps), None)]
-        else:
-            loads += tiers(load, capacities[load.capacity.name], settings.design.systems[0].name)
+        rate_rps = given[load.name]
+        loads += [load.planned(rate_rps)] if rate_rps else tiers(load, capacities[load.capacity.name], direct)
     return {"capacities": capacities, "loads": loads}
 
 
 def tiers(load: RatedLoad, capacities: Mapping[str, float], direct: str) -> list[dict[str, Any]]:
-    """One or two loads: the shape of each, and the systems that are measured with it (None: all).
+    """Return one or two loads, see :meth:`RatedLoad.planned`.
 
     Parameters
     ----------
@@ -100,69 +94,62 @@ def tiers(load: RatedLoad, capacities: Mapping[str, float], direct: str) -> list
     proxies = {name: rps for name, rps in capacities.items() if name != direct} or dict(capacities)
     usual = median_high(proxies.values())
     slow = {name for name, rps in proxies.items() if rps < usual * _SLOW}
+    fast = [name for name in capacities if name not in slow]
     fast_rps, slow_rps = load.published_rps
     shared = planned_rate(capacities.values(), slow_rps if slow else fast_rps)
-    fast = [name for name in capacities if name not in slow]
     higher = planned_rate([capacities[name] for name in fast], fast_rps)
-    if not slow or higher <= shared:
-        return [_entry(load.at(shared), None)]
-    return [_entry(load.at(shared), None), _entry(load.at(higher, FAST), fast)]
+    loads = [load.planned(shared)]
+    return [*loads, load.planned(higher, FAST, fast)] if higher > shared else loads
 
 
 def planned_rate(capacities_rps: Iterable[float], published_rps: float) -> float:
-    """The published rate, or the highest round one that is at most 60 % of every capacity."""
+    """Return the published rate, or the highest round one that is at most 60 % of every capacity."""
     most = min(capacities_rps) * _CARRIED
     return published_rps if published_rps <= most else round_down(most)
 
 
 def round_down(rate_rps: float) -> float:
-    """The largest of 10, 12, 15, 20, 25 … 90, 100, 120 … that is not above a rate; at least 1 per second."""
-    decade = 10.0 ** math.floor(math.log10(max(rate_rps, 1.0)))
-    return max(round(leading * decade, 6) for leading in _LEADING if leading * decade <= max(rate_rps, 1.0) + 1e-9)
+    """Return the largest of 10, 12, 15, 20, 25 … 90, 100, 120 … that is not above a rate; at least 1 per second."""
+    rate_rps = max(rate_rps, 1.0)
+    decade = 10.0 ** math.floor(math.log10(rate_rps))
+    return max(round(leading * decade, 6) for leading in _LEADING if leading * decade <= rate_rps + 1e-9)
 
 
 def with_rates(design: Design, planned: Mapping[str, Any] | None) -> Design:
-    """The design with the rates that a run has planned; as it is where there are none.
+    """Return the design with the rates that a run has planned; as it is where there are none.
 
     Loads of the faster tier stand after that which all carry, for the systems that carry them and the A/A control.
     """
     if not planned:
         return design
-    cells: list[Cell] = []
     tiers_of: dict[str, list[tuple[LoadShape, list[str] | None]]] = {}
     for entry in planned["loads"]:
         shape = LoadShape(**entry["shape"])
         tiers_of.setdefault(shape.name.removesuffix(FAST), []).append((shape, entry["systems"]))
-    for workload in dict.fromkeys(cell.workload for cell in design.cells):
-        own = [cell for cell in design.cells if cell.workload == workload]
-        for shape, names in tiers_of.get(workload.shape.name, [(workload.shape, None)]):
-            cells += [
-                Cell(cell.system, replace(workload, shape=shape))
-                for cell in own
-                if names is None or cell.system.placebo or cell.system.name in names
-            ]
-    compared = tuple(
-        dict.fromkeys(
-            cell.workload for cell in cells if cell.workload.name in {compared.name for compared in design.compared}
-        )
-    )
-    return replace(design, cells=tuple(cells), compared=compared)
+    cells = [
+        Cell(cell.system, replace(workload, shape=shape))
+        for workload in dict.fromkeys(cell.workload for cell in design.cells)
+        for shape, names in tiers_of.get(workload.shape.name, [(workload.shape, None)])
+        for cell in design.cells
+        if cell.workload == workload and (names is None or cell.system.placebo or cell.system.name in names)
+    ]
+    names_compared = {workload.name for workload in design.compared}
+    compared = dict.fromkeys(cell.workload for cell in cells if cell.workload.name in names_compared)
+    return replace(design, cells=tuple(cells), compared=tuple(compared))
 
 
-def _entry(shape: LoadShape, systems: list[str] | None) -> dict[str, Any]:
-    return {"shape": asdict(shape), "systems": systems}
-
-
-def _capacities(settings: BlockSettings, shapes: Sequence[LoadShape]) -> dict[str, dict[str, float]]:
-    """Shape → system → requests per second in one window each, after a warm-up; systems that fail are left out."""
-    wanted = {shape.name for shape in shapes}
+def _capacities(settings: BlockSettings, shapes: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return shape → system → requests per second in one window each, after a warm-up; systems that fail are left out."""
     cells = tuple(
-        cell for cell in settings.design.cells if cell.workload.shape.name in wanted and not cell.system.placebo
+        cell
+        for cell in settings.design.cells
+        if cell.workload.shape.name in shapes
+        and not cell.system.placebo
+        and cell.system.server not in settings.nonconforming
     )
     pilot = replace(settings, design=replace(settings.design, cells=cells), profile=_PILOT)
-    left_out = {system for system in settings.design.systems if system.server in settings.nonconforming}
-    found: dict[str, dict[str, float]] = {shape.name: {} for shape in shapes}
-    for record in measure_block(pilot, 0, left_out, lambda _: None):
+    found: dict[str, dict[str, float]] = {name: {} for name in shapes}
+    for record in measure_block(pilot, 0, (), lambda _: None):
         if not record["failure"]:
             _, result = list(load_results(record))[-1]
             found[record["shape"]["name"]][record["system"]] = result.throughput_rps

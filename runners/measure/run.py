@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
@@ -45,13 +44,9 @@ _LAUNCH_S = 0.7
 
 @dataclass
 class Progress:
-    """How far a run has come, from its own trials.
+    """How far a run has come: its `windows` that count, and the (system, workload) of trials that the machine alone has `disturbed`.
 
-    Attributes
-    ----------
-    parse : what the measured windows of a record say, see :func:`runners.analyse.tables.measured_windows`
-    windows : all of them that count, so far
-    disturbed : (system, workload) of trials that are void for what the machine did meanwhile, and for nothing else
+    `parse` returns the measured windows of a record, see :func:`runners.analyse.tables.measured_windows`.
     """
 
     settings: BlockSettings
@@ -62,14 +57,12 @@ class Progress:
 
     def add(self, record: dict[str, Any]) -> None:
         """Count one trial record in."""
-        if record["failure"] and record["failure"]["stage"] in _NOT_THE_SYSTEMS:
-            return
-        if record["failure"]:
-            names = (record["system"], record["workload"])
-            cells = self.settings.design.cells
-            cell = next(found for found in cells if (found.system.name, found.workload.label) == names)
-            # A process of its own: what many connections do to it says nothing of how it does with few.
-            self.failures[cell if self.settings.design.fresh else cell.system] += 1
+        if failure := record["failure"]:
+            if failure["stage"] not in _NOT_THE_SYSTEMS:
+                design, names = self.settings.design, (record["system"], record["workload"])
+                cell = next(cell for cell in design.cells if (cell.system.name, cell.workload.label) == names)
+                # A process of its own: what many connections do to it says nothing of how it does with few.
+                self.failures[cell if design.fresh else cell.system] += 1
             return
         for window in self.parse(record):
             void_for = set(window.pop("void_for"))
@@ -89,9 +82,9 @@ class Progress:
     @property
     def spoilt(self) -> set[Cell]:
         """Cells without one window that counts, where a quieter machine might give one."""
-        sound = {(window["system"], window["workload"]) for window in self.windows}
-        cells = [cell for cell in self.settings.design.cells if not {cell, cell.system} & self.excluded]
-        return {cell for cell in cells if (cell.system.name, cell.workload.label) in self.disturbed - sound}
+        spoilt = self.disturbed - {(window["system"], window["workload"]) for window in self.windows}
+        cells = self.settings.design.without(self.excluded)
+        return {cell for cell in cells if (cell.system.name, cell.workload.label) in spoilt}
 
     def precision(self) -> float:
         """Return the largest half-width among the ratios to each workload's leader and of the control; infinite while unknown."""
@@ -102,8 +95,8 @@ class Progress:
         for workload in self.settings.design.compared:
             if workload.shape.rate_rps:
                 continue  # what is completed is what was offered
-            cells = [cell for cell in self.settings.design.cells if cell.workload == workload]
-            sides = {cell.system: of_cell(throughputs, cell.system.name, workload.label) for cell in cells}
+            systems = [cell.system for cell in self.settings.design.cells if cell.workload == workload]
+            sides = {system: of_cell(throughputs, system.name, workload.label) for system in systems}
             sides = {system: side for system, side in sides.items() if len(side)}
             compared = {system.name: side for system, side in sides.items() if not system.placebo}
             if compared:
@@ -117,36 +110,29 @@ class Progress:
 
 
 def measure(
-    run: Run,
-    settings: BlockSettings,
-    parse: Callable[[dict[str, Any]], list[dict[str, Any]]],
-    *,
-    precision: float,
+    run: Run, settings: BlockSettings, parse: Callable[[dict[str, Any]], list[dict[str, Any]]], *, precision: float
 ) -> None:
-    """Measure blocks and write their trials to the ledger; a run that was interrupted goes on after its last whole block.
+    """Measure blocks and write their trials to the ledger; an interrupted run goes on after its last whole block.
 
     What the machine has spoilt in all blocks is measured again while the budget lasts, up to four times, each after a longer pause:
-    everything else that does the same work with it, too, since ratios are of the same blocks.
-
-    `parse` is :attr:`Progress.parse`. Progress goes to standard error, which notebooks show too.
+    everything else that does the same work with it, too, since ratios are of the same blocks. `parse` is that of :class:`Progress`.
+    Progress goes to standard error, which notebooks show too.
     """
-    profile = settings.profile
-    progress = Progress(settings, parse)
-    done = _blocks_there(run, progress)
-    least = max(profile.min_blocks, blocks_to_stop(settings.design))
-    visits = windows_in_block(settings, settings.design.cells)
+    profile, design = settings.profile, settings.design
+    progress, done = Progress(settings, parse), 0
+    for record in run.trials():
+        progress.add(record)
+        done = max(done, int(record["block"]))
+    least, most = max(profile.min_blocks, blocks_to_stop(design)), profile.max_blocks
+    expected_s = block_seconds(design, profile, settings.connections)
     started, deadline = time.monotonic(), time.monotonic() + profile.budget_minutes * 60
-    with tqdm(
-        total=visits * profile.max_blocks, file=sys.stderr, mininterval=0.5, ncols=100, bar_format="{desc} {postfix}"
-    ) as bar:
+    with tqdm(file=sys.stderr, mininterval=0.5, ncols=100, bar_format="{desc}") as bar:
 
         def measure_next(number: int, excluded: Collection[System | Cell], status: str) -> None:
-            cells = [cell for cell in settings.design.cells if not {cell, cell.system} & set(excluded)]
-            window, windows = itertools.count(1), windows_in_block(settings, cells)
+            window, windows = itertools.count(1), windows_in_block(settings, design.without(excluded))
 
             def step(what: str) -> None:
-                bar.set_description_str(f"{status} · window {next(window)} of {windows}", refresh=False)
-                bar.set_postfix_str(what, refresh=False)
+                bar.set_description_str(f"{status} · window {next(window)} of {windows}, {what}", refresh=False)
                 bar.update(1)
 
             records = measure_block(settings, number, excluded, step)
@@ -154,48 +140,30 @@ def measure(
             for record in records:
                 progress.add(record)
 
-        reached, following = progress.precision(), done + 1
-        for block in range(done + 1, profile.max_blocks + 1):
-            if block > least and reached <= precision:
+        number = done + 1
+        while number <= most:
+            reached, measured = progress.precision(), number - done - 1
+            if number > least and reached <= precision:
                 break
-            measured = block - done - 1
-            block_s = (
-                (time.monotonic() - started) / measured
-                if measured
-                else block_seconds(settings.design, profile, settings.connections)
-            )
-            if measured and block > profile.sure_blocks and time.monotonic() + block_s > deadline:
+            block_s = (time.monotonic() - started) / measured if measured else expected_s
+            if measured and number > profile.sure_blocks and time.monotonic() + block_s > deadline:
                 break
-            status = _status(
-                block, min(least, profile.max_blocks), profile.max_blocks, reached, precision, block_s, deadline
-            )
-            measure_next(block, progress.excluded, status)
-            reached, following = progress.precision(), block + 1
-        again_s = block_seconds(settings.design, profile, settings.connections)  # at most: of all cells
-        for number, pause_s in enumerate(_PAUSES_S, following):
+            status = _status(number, min(least, most), most, reached, precision, block_s, deadline)
+            measure_next(number, progress.excluded, status)
+            number += 1
+        for again, pause_s in enumerate(_PAUSES_S, number):
             spoilt = progress.spoilt
-            if not spoilt or time.monotonic() + pause_s + again_s > deadline:
+            if not spoilt or time.monotonic() + pause_s + expected_s > deadline:  # at most: of all cells
                 break
-            status = f"The machine disturbed {len(spoilt)} of {len(settings.design.cells)} cells: again"
-            bar.set_postfix_str("", refresh=False)
+            status = f"The machine disturbed {len(spoilt)} of {len(design.cells)} cells: again"
             bar.set_description_str(f"{status} in {format_duration(pause_s)}")
             time.sleep(pause_s)
             workloads = {cell.workload for cell in spoilt}
-            others = {cell for cell in settings.design.cells if cell.workload not in workloads}
-            measure_next(number, progress.excluded | others, status)
-        bar.set_postfix_str("", refresh=False)
+            others = {cell for cell in design.cells if cell.workload not in workloads}
+            measure_next(again, progress.excluded | others, status)
         measured_s, reached = time.monotonic() - started, progress.precision()
-        known = format_half_width(reached) if np.isfinite(reached) else "not known"
+        known = format_half_width(reached) if math.isfinite(reached) else "not known"
         bar.set_description_str(f"Measured {format_duration(measured_s)}, precision {known}")
-
-
-def _blocks_there(run: Run, progress: Progress) -> int:
-    """Count in the trials that an earlier start of this run measured; returns the number of its last block."""
-    last = 0
-    for record in run.trials():
-        progress.add(record)
-        last = max(last, int(record["block"]))
-    return last
 
 
 def blocks_to_stop(design: Design) -> int:
@@ -210,20 +178,15 @@ def block_seconds(design: Design, profile: Profile, connections: int) -> float:
 
     Cells in time slices have one window more, in one piece. Here all count as such that a backend does not keep from it.
     """
-    launches = len(design.cells) if design.fresh else len(design.systems)
-    launch_s = _LAUNCH_S if design.fresh else 0.0
-    ports_count = client_ports().count
-    counts = [cell.workload.shape.connections or connections for cell in design.cells]
-    slices = profile.turn_s > 0 and not design.fresh
-    numbers = [
-        profile.windows_count + (slices and can_be_suspended(cell.workload, count))
-        for cell, count in zip(design.cells, counts, strict=True)
-    ]
-    windows_s = [
-        number * (window_seconds(profile.window_s, count) + expected_opening_s(count, ports_count) + _WINDOW_OVERHEAD_S)
-        for number, count in zip(numbers, counts, strict=True)
-    ]
-    return launches * profile.priming_s + sum(launch_s + profile.warmup_s + cell_s for cell_s in windows_s)
+    ports_count, cells_s = client_ports().count, 0.0
+    for cell in design.cells:
+        count = cell.workload.shape.connections or connections
+        slices = profile.turn_s > 0 and not design.fresh and can_be_suspended(cell.workload, count)
+        window_s = window_seconds(profile.window_s, count) + expected_opening_s(count, ports_count) + _WINDOW_OVERHEAD_S
+        cells_s += profile.warmup_s + (profile.windows_count + slices) * window_s
+    if design.fresh:
+        return cells_s + len(design.cells) * (_LAUNCH_S + profile.priming_s)
+    return cells_s + len(design.systems) * profile.priming_s
 
 
 def windows_in_block(settings: BlockSettings, cells: Collection[Cell]) -> int:
@@ -237,6 +200,6 @@ def _status(block: int, least: int, most: int, reached: float, wanted: float, bl
     target = min(max(needed or least, least, block), most)
     left = min((target - block + 1) * block_s, max(0.0, deadline - time.monotonic()))
     sure = "" if least == most else "about "
-    known = np.isfinite(reached) and least != most
+    known = math.isfinite(reached) and least != most
     precision = f", {format_half_width(reached)} (wanted {format_half_width(wanted)})" if known else ""
     return f"Block {block} of {sure}{target}{precision}, {format_duration(left)} left"

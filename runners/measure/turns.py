@@ -1,13 +1,8 @@
-"""Windows of several cells at the same time, in turns of a few milliseconds: what slows the machine for a while slows them alike.
+"""Measure the windows of several cells in time slices: one runs at a time, all others and their clocks are suspended.
 
-On a machine that others share, speed changes from one tenth of a second to the next; two windows that are measured one after
-the other then differ for no reason of their own, and only hundreds of them would cancel that. So the windows of all cells are
-opened, each with its load generator at work on its own server, and stopped at once; then one after the other runs for a turn
-(100 ms) while all others stand still, in an order that is shuffled anew each time round, until each has run as long as its window
-is to last. The load generator's clock stands still with it (:mod:`runners.measure.stopped_clock`), so what it prints is what it
-would print of a window in one piece. The price is that each turn begins with caches that others have used.
-
-Only what computes and answers at once is measured so: a timer, a backend or a rate goes on while its server is stopped.
+On a shared machine, speed changes within tenths of a second. Windows that follow one another differ by that alone; in time slices,
+a short slowdown affects all cells alike. Each time slice begins with caches that others have used. Timers, backends and offered
+rates go on while their server is suspended: cells that have one are measured in one piece.
 """
 
 from __future__ import annotations
@@ -15,12 +10,11 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from runners.measure.load_source import Asked, LoadSource
-from runners.measure.sampling import total_cpu_s
 from runners.measure.stopped_clock import Freezer, Processes, StoppedClock
 from runners.measure.window import GRACE_S, LOOKS, Window
 from runners.records import Load
@@ -33,25 +27,15 @@ _AWAKE_S = 0.002
 def windows_in_turns(
     source: LoadSource, asked: Sequence[tuple[Asked, Load]], turn_s: float, order: random.Random, name: str
 ) -> list[dict[str, Any]]:
-    """Measure one window for each of several cells, in turns, and return their raw records.
+    """Measure one window for each of several cells, no two on one server, and return their records, see :meth:`Window.record`.
 
-    Parameters
-    ----------
-    asked : each cell's server and request, with its load; no server twice
-    turn_s : for how long each runs before the next
-    order : shuffles each time round
-    name : of these windows together, in their block
-
-    Returns
-    -------
-    list
-        Records as :meth:`Window.record` describes them, in the order of `asked`.
+    Each runs for `turn_s` before the next; `order` shuffles each round. `name` is that of these windows together, in their block.
     """
     with ExitStack() as stack:
         players: list[_Player] = []
         for who, load in asked:
-            players.append(stack.enter_context(_Player(source, who, load, len(asked))))
-            players[-1].stop()
+            players.append(_Player(source, who, load, len(asked), stack))
+            players[-1].freezer.stop()
         while left := [player for player in players if not player.over]:
             for player in order.sample(left, len(left)):
                 player.turn(turn_s, [other for other in players if other is not player])
@@ -59,80 +43,50 @@ def windows_in_turns(
 
 
 class _Player:
-    """A window that is open, and stands still when it is not its turn."""
+    """A window that is open until `stack` is closed, and suspended between its time slices."""
 
-    def __init__(self, source: LoadSource, asked: Asked, load: Load, players_count: int) -> None:
+    def __init__(self, source: LoadSource, asked: Asked, load: Load, players_count: int, stack: ExitStack) -> None:
         self._looks, self._load, self.over = list(LOOKS), load, False
-        self._stack = ExitStack()
-        with ExitStack() as stack:
-            self._clock = stack.enter_context(StoppedClock(asked.prepared))
-            waiting_s = (load.duration_s + load.timeout_s) * players_count
-            self.window = stack.enter_context(Window(source, asked, load, "window", self._clock, waiting_s))
-            self._roles = [
-                _Role(asked.server.pids, asked.server.cpus),
-                _Role(self.window.generator_pids, source.plan.generator),
-            ]
-            server, generator = (stack.enter_context(Processes(role.pids)) for role in self._roles)
-            self.freezer = Freezer(self._clock, generator, server, self.window.begun)
-            self._stack = stack.pop_all()
-
-    def __enter__(self) -> _Player:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def stop(self) -> None:
-        """Suspend server and load generator, and note the CPU time that they have used so far."""
-        self.freezer.stop()
-        for role in self._roles:
-            role.take_note()
+        clock = stack.enter_context(StoppedClock(asked.prepared))
+        waiting_s = (load.duration_s + load.timeout_s) * players_count
+        self._window = stack.enter_context(Window(source, asked, load, "window", clock, waiting_s))
+        server = stack.enter_context(Processes(asked.server.pids))
+        generator = stack.enter_context(Processes(self._window.generator_pids))
+        self.freezer = Freezer(clock, generator, server, self._window.begun)
+        self.cpus = {"server": asked.server.cpus, "generator": source.plan.generator}
 
     def turn(self, turn_s: float, companions: Sequence[_Player]) -> None:
-        """Let it run for a turn, or on to its end if that comes sooner; then look at it, and see whether it is through."""
+        """Run for a time slice, or to the end of the window where that is sooner; then sample, and see whether it is over."""
         duration_s = self._load.duration_s
         self.freezer.go_on()
         ended, left_s = False, duration_s - _NOTICED_S - self.freezer.ran_s
         if left_s < turn_s:
-            # Told while it is stopped, any of its threads would hear of it, and not the one that waits for just this.
-            ended = self.window.ends_within(max(_AWAKE_S, left_s))
-            self.freezer.interrupt()
-        ended = ended or self.window.ends_within(turn_s)
-        self.stop()
+            # Told while it is suspended, any of its threads would hear of it, and not the one that waits for just this.
+            ended = self._window.ends_within(max(_AWAKE_S, left_s))
+            self.freezer.generator.interrupt()
+        ended = ended or self._window.ends_within(turn_s)
+        self.freezer.stop()
         ran_s = self.freezer.ran_s
         while not ended and self._looks and ran_s >= self._looks[0] * duration_s:
-            used_s = _by_cpu(role for companion in companions for role in companion._roles)
-            self.window.look(self._looks.pop(0), {"stood_s": self._clock.stood_s, "companions": used_s})
-        self.window.hung = not ended and ran_s > math.ceil(duration_s) + self._load.timeout_s + GRACE_S
-        self.over = ended or self.window.hung
+            about = {"stood_s": self.freezer.clock.stood_s, "companions": _used_s(companions)}
+            self._window.look(self._looks.pop(0), about)
+        self._window.hung = not ended and ran_s > math.ceil(duration_s) + self._load.timeout_s + GRACE_S
+        self.over = ended or self._window.hung
 
     def end(self, name: str) -> dict[str, Any]:
-        """Its record, when all are through."""
+        """Close the window, when all are over, and return its record."""
         self.freezer.go_on()
-        self.window.close()
+        self._window.close()
         intervals = self.freezer.intervals
         turns = {"round": name, "count": len(intervals), "ran_s": self.freezer.ran_s, "late_s": self.freezer.late_s}
-        return self.window.record(intervals, turns)
+        return self._window.record(intervals, turns)
 
 
-class _Role:
-    """The processes of a server or a load generator, and the CPU time that they have used so far."""
-
-    def __init__(self, pids: Sequence[int], cpus: Sequence[int]) -> None:
-        # What a server used before this window, in warm-ups and earlier windows, is no use of the CPUs beside the others.
-        self.pids, self.cpus, self.used_s = pids, cpus, 0.0
-        self.take_note()
-
-    def take_note(self) -> None:
-        """Of what has ended, the last that was seen."""
-        if (used_s := total_cpu_s(self.pids)) > self.used_s:
-            self.used_s = used_s
-
-
-def _by_cpu(roles: Iterable[_Role]) -> dict[str, float]:
-    """CPU → seconds that some processes have used of it."""
+def _used_s(players: Sequence[_Player]) -> dict[str, float]:
+    """Return CPU → seconds that servers and load generators have used of it."""
     used: dict[str, float] = defaultdict(float)
-    for role in roles:
-        for cpu in role.cpus:
-            used[str(cpu)] += role.used_s / len(role.cpus)
+    for player in players:
+        for role, cpus in player.cpus.items():
+            for cpu in cpus:
+                used[str(cpu)] += player.freezer.used_s[role] / len(cpus)
     return dict(used)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import psutil
 
 import runners.contract
+from runners.contract import pairs, relaying
 from runners.contract.conformance import check, check_without_backend
 from runners.contract.findings import Finding
+from runners.contract.relay_cases import CASES, Proxy
 from runners.contract.vectors import PATH as VECTORS
 from runners.generators.registry import GENERATORS
-from runners.measure.relay_trial import try_relaying
 from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue, Server
@@ -21,7 +26,7 @@ from runners.systems.sockets import free_ports
 
 
 def full_image(catalogue: Catalogue) -> Image:
-    """The image with what all servers and load generators need."""
+    """Return the image with what all servers and load generators need."""
     return Image.of(
         [*catalogue.packages, *(package for generator in GENERATORS.values() for package in generator.packages)]
     )
@@ -43,28 +48,33 @@ def build_all(catalogue: Catalogue, servers: Iterable[Server]) -> dict[str, Arti
 def verify_server(
     artifact: Artifact, cpus: Sequence[int], backend_cpus: Sequence[int] = (), *, again: bool = True
 ) -> list[Finding]:
-    """Launch a server, and its backend, try the contract on it, and end it; empty when it conforms.
+    """Launch a server and its backend, try the contract on it, and end it; empty when it conforms.
 
-    One that needs a backend is tried again without it, a proxy with one that we hold in our hands. The backend is on
-    `backend_cpus`, those of the server where none are given.
-
-    Without `again`, a build that has kept this very contract before is not asked anew: the same binary in the same image
-    would be asked the same questions. (Every trial asks its own request before and after, whatever was said here.)
+    One that needs a backend is tried again without it, a proxy with a backend that does what each case tells it. The backend is on
+    `backend_cpus`, those of the server where none are given. Without `again`, a build that has kept this very contract before is not
+    tried: the same binary in the same image would get the same requests. (Every trial verifies its own request before and after.)
 
     Raises
     ------
     WrkbookError
         When one of them does not start, or a backend cannot be counted.
     """
-    stamp = _stamp(artifact)
+    stamp, server = _stamp(artifact), artifact.server
     if not again and stamp.exists():
         return []
-    with backends_of([artifact.server], artifact.image, backend_cpus or cpus) as backends:
-        findings = _findings(artifact, cpus, backends.port(artifact.server))
-    if artifact.server.role == "proxy":
-        findings += try_relaying(artifact, cpus)
-    elif backend_name(artifact.server):
-        findings += _findings_without_backend(artifact, cpus)
+    with (
+        backends_of([server], artifact.image, backend_cpus or cpus) as backends,
+        process_of(artifact, free_ports(1)[0], cpus, backends.port(server)) as process,
+    ):
+        if isinstance(process, Backend):
+            process.work()
+        # A database answers queries, not requests.
+        findings = check(process.url, server.serves) if server.serves else []
+    if server.role == "proxy":
+        findings += _try_relaying(artifact, cpus)
+    elif backend_name(server):
+        with process_of(artifact, free_ports(1)[0], cpus) as process:
+            findings += check_without_backend(process.url, server.serves)
     if findings:
         stamp.unlink(missing_ok=True)
     else:
@@ -73,32 +83,43 @@ def verify_server(
 
 
 def conforming(artifact: Artifact) -> bool:
-    """Whether this very build was found to keep this very contract."""
+    """Return whether this very build was found to keep this very contract."""
     return _stamp(artifact).exists()
+
+
+def relay_notes(artifact: Artifact) -> dict[str, Any] | None:
+    """Return how many cases a proxy was last tried on, and what is reported of it; None for other servers."""
+    file = _relay_file(artifact)
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+
+
+def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
+    """Try all cases on a proxy and return the required ones that it failed; the others become its notes."""
+    with pairs.Backend() as backend, process_of(artifact, free_ports(1)[0], cpus, backend.port) as process:
+        proxy = Proxy(
+            process.port, backend, lambda: sum(psutil.Process(pid).memory_info().rss for pid in process.pids)
+        )
+        found = relaying.check(proxy)
+    notes = [{"case": each.case, "difference": each.difference} for each in found if each.severity == "reported"]
+    _relay_file(artifact).write_text(json.dumps({"tried": len(CASES), "failed": notes}), encoding="utf-8")
+    return [
+        Finding(each.case, "relay", "", "a connection", "what went in comes out", "", each.difference)
+        for each in found
+        if each.severity == "required"
+    ]
+
+
+def _relay_file(artifact: Artifact) -> Path:
+    return artifact.folder.with_name(f"{artifact.folder.name}.relays")
 
 
 def _stamp(artifact: Artifact) -> Path:
     return artifact.folder.with_name(f"{artifact.folder.name}.keeps-{_contract_key()}")
 
 
-def _findings(artifact: Artifact, cpus: Sequence[int], backend_port: int) -> list[Finding]:
-    (port,) = free_ports(1)
-    with process_of(artifact, port, cpus, backend_port) as process:
-        if isinstance(process, Backend):
-            process.work()
-        # A database answers queries, not requests.
-        return check(process.url, artifact.server.serves) if artifact.server.serves else []
-
-
-def _findings_without_backend(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
-    (port,) = free_ports(1)
-    with process_of(artifact, port, cpus, backend_port=0) as process:
-        return check_without_backend(process.url, artifact.server.serves)
-
-
 @cache
 def _contract_key() -> str:
-    """Stands for the golden vectors and for the checker that tries them."""
+    """Return a digest of the golden vectors and of the checker that tries them."""
     digest = hashlib.sha256(VECTORS.read_bytes())
     for path in sorted(Path(runners.contract.__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
