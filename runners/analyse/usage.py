@@ -23,6 +23,7 @@ ROLES = ("server", "generator", "backend")
 _IDLE_WORK = 0.25
 _UNSEEN_TOLERANCE = 0.05
 # What the fastest windows saw, but for a few that may be lucky, is the undisturbed speed.
+PROBED = ("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz")
 _UNDISTURBED = 0.95
 
 
@@ -127,8 +128,9 @@ def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, flo
     That is a check and a column, and never a correction.
     """
     seen = [raw.get("speed", {}).get(str(cpu)) for cpu in parse_cpu_list(record["cpus"]["server"])]
-    names = ("mean_hz", "p90_hz", "wakes_hz")
-    return {f"probe_{name}": fmean(probe[name] for probe in seen) if all(seen) else math.nan for name in names}
+    return {
+        name: fmean(probe[name.removeprefix("probe_")] for probe in seen) if all(seen) else math.nan for name in PROBED
+    }
 
 
 def speed_ratio(windows: pd.DataFrame) -> pd.Series:
