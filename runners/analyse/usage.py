@@ -22,8 +22,8 @@ ROLES = ("server", "generator", "backend")
 # cannot be seen from here: one outside of this container.
 _IDLE_WORK = 0.25
 _UNSEEN_TOLERANCE = 0.05
-# What the fastest windows saw, but for a few that may be lucky, is the undisturbed speed.
 PROBED = ("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz")
+# What the fastest windows saw, but for a few that may be lucky, is the undisturbed speed.
 _UNDISTURBED = 0.95
 
 
