@@ -35,7 +35,6 @@ class CommonFactor:
     `unchanged` says whether these are the cells of unchanged servers only; otherwise there is none, and these are all.
     """
 
-
     value: float
     low: float
     high: float

@@ -69,9 +69,7 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cell(tables: Tables, launches: pd.Series, system: str, workload: str) -> dict[str, Any]:
-    rows, failures, checks = (
-        _of(table, system, workload) for table in (tables.trials, tables.failures, tables.checks)
-    )
+    rows, failures, checks = (_of(table, system, workload) for table in (tables.trials, tables.failures, tables.checks))
     made = rows["block"].nunique() + failures["block"].nunique()
     failed = checks[~checks["ok"].astype(bool)]
     warnings = [

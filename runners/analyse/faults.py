@@ -139,7 +139,12 @@ def explained(claims: Iterable[Claim], figures: pd.DataFrame, faults: Sequence[F
         faulty = [stand_ins.get(cell, cell) for cell in claim.cells]
         if any(_unsound(run, cell) for cell in (*claim.cells, *faulty)):
             continue
-        about = {"id": claim.id, "first": first.system, "second": second.system, "workload": first.workload}
+        about: dict[str, object] = {
+            "id": claim.id,
+            "first": first.system,
+            "second": second.system,
+            "workload": first.workload,
+        }
         equal, flawed = (cell_ratio(run, "throughput_rps", *cells).interval for cells in (claim.cells, faulty))
         # Where no block has sound trials of both there is no ratio.
         if not (math.isnan(equal.value) or math.isnan(flawed.value)):

@@ -76,4 +76,4 @@ def _values(histogram: Histogram) -> Floats:
     """Return `STATISTICS` of one histogram in seconds; half a microsecond, the resolution, stands for 0."""
     values, counts = histogram.values_us, histogram.counts
     found = [*histograms.percentiles(values, counts, PERCENTILES), histograms.trimmed_mean(values, counts)]
-    return np.maximum(np.array(found), HALF_A_MICROSECOND) * 1e-6
+    return np.maximum(np.array(found, dtype=np.float64), HALF_A_MICROSECOND) * 1e-6

@@ -121,7 +121,7 @@ def read_file(path: Path, source: Source, file: PublishedFile) -> Iterable[dict[
     """Return the rows of one file: experiment, system, workload, and what was published of them."""
     if file.tool == "table":
         return _table(path, source, file)
-    parse = _wrk if file.tool == "wrk" else _autocannon
+    parse = {"wrk": _wrk, "autocannon": _autocannon}[file.tool]
     about = {"experiment": file.experiment, "system": file.system, "workload": file.workload}
     return [about | parse(path.read_text(encoding="utf-8"))]
 

@@ -32,9 +32,7 @@ def judge_all(claims: Iterable[Claim], figures: pd.DataFrame, measured: Mapping[
     follows = follows_from(claims)
     standings = [standing(claim, follows) for claim in claims]
     judged = [judge(claim, figures, measured) for claim in claims]
-    p_values = [
-        found.p_value if own == "statement" else math.nan for found, own in zip(judged, standings, strict=True)
-    ]
+    p_values = [found.p_value if own == "statement" else math.nan for found, own in zip(judged, standings, strict=True)]
     rows = []
     for claim, own, found, p, adjusted in zip(claims, standings, judged, p_values, holm(p_values), strict=True):
         sure = found.verdict in (UNDECIDED, NOT_TESTABLE) or adjusted < SIGNIFICANCE

@@ -51,7 +51,9 @@ class RatedLoad:
     def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> dict[str, Any]:
         """Return what ``run.json`` says of it: its ``shape`` at a rate, and the ``systems`` that are measured with it (None: all)."""
         clients, asked_rps = paced(rate_rps)
-        shape = replace(self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps)
+        shape = replace(
+            self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps
+        )
         return {"shape": asdict(shape), "systems": systems}
 
 

@@ -96,9 +96,7 @@ def relay_notes(artifact: Artifact) -> dict[str, Any] | None:
 def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
     """Try all cases on a proxy and return the required ones that it failed; the others become its notes."""
     with pairs.Backend() as backend, process_of(artifact, free_ports(1)[0], cpus, backend.port) as process:
-        proxy = Proxy(
-            process.port, backend, lambda: sum(psutil.Process(pid).memory_info().rss for pid in process.pids)
-        )
+        proxy = Proxy(process.port, backend, lambda: sum(psutil.Process(pid).memory_info().rss for pid in process.pids))
         found = relaying.check(proxy)
     notes = [{"case": each.case, "difference": each.difference} for each in found if each.severity == "reported"]
     _relay_file(artifact).write_text(json.dumps({"tried": len(CASES), "failed": notes}), encoding="utf-8")
