@@ -70,7 +70,7 @@ def test_tables_hold_connections_errors_and_slopes(results):
     text = str(scale_tables.connections(results))
     assert "json10@19900" in text
     assert "placebo" not in text
-    row = next(line for line in text.splitlines() if line.startswith("express\t900"))
+    row = next(line for line in text.splitlines() if line.startswith("express n = ") and "\t900" in line)
     assert "at once" in row
     assert "kB of peak memory" in text
 
