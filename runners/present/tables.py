@@ -15,8 +15,8 @@ from runners.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, percentile_
 from runners.units import format_size
 
 _COST_HEADS = (
-    ("system", ""),
-    ("throughput", "requests/s, 95 % interval, n launches used of made"),
+    ("system", "n: launches used of made"),
+    ("throughput", "requests/s, 95 % interval"),
     ("CPU", "per request"),
     ("memory", "peak"),
     ("errors", "count"),
@@ -64,7 +64,7 @@ def _remark(warning: str) -> str:
 
 def _system(row: Mapping[str, Any]) -> Cell:
     is_control = row["system"] == PLACEBO
-    return Cell(row["system"], "A/A control" if is_control else "", "muted" if is_control else "")
+    return Cell(row["system"], launches(row) + (", control" if is_control else ""), "muted" if is_control else "")
 
 
 def _cost(row: Mapping[str, Any]) -> list[Cell]:
@@ -72,7 +72,7 @@ def _cost(row: Mapping[str, Any]) -> list[Cell]:
         return [_system(row), without_number(row["status"]), *[Cell("–")] * (len(_COST_HEADS) - 2)]
     return [
         _system(row),
-        throughput(row),
+        estimate(row, "throughput_rps", RATES, _at_least(row)),
         estimate(row, "cpu_per_request_s", TIMES),
         Cell(format_size(row["rss_peak_bytes"])),
         Cell(
@@ -85,8 +85,12 @@ def _cost(row: Mapping[str, Any]) -> list[Cell]:
 
 def throughput(row: Mapping[str, Any]) -> Cell:
     """The throughput of a cell with its interval, its bound, and n: launches used of launches made."""
-    shown = estimate(row, "throughput_rps", RATES, "≥ " if row["bottleneck"] in GENERATOR_LIMITED else "")
+    shown = estimate(row, "throughput_rps", RATES, _at_least(row))
     return Cell(shown.text, "; ".join(filter(None, [shown.note, launches(row)])))
+
+
+def _at_least(row: Mapping[str, Any]) -> str:
+    return "≥ " if row["bottleneck"] in GENERATOR_LIMITED else ""
 
 
 def launches(row: Mapping[str, Any]) -> str:
