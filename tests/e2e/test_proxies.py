@@ -7,6 +7,7 @@ import re
 import pandas as pd
 import pytest
 
+from runners.analyse.cells import LEAST_LITTLE
 from tests.e2e.browser import browser
 from tests.e2e.conftest import wrkbook
 
@@ -120,7 +121,7 @@ def test_the_report_shows_costs_limits_and_the_published_table(proxied, tmp_path
             "No proxy is ranked by these times",
         ):
             assert wanted in text, wanted
-        assert page.locator("img").count() >= 8
+        assert page.locator("img").count() >= 7
         assert all(page.locator("img").evaluate_all("images => images.map(image => image.naturalWidth > 500)"))
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
@@ -128,6 +129,9 @@ def test_the_report_shows_costs_limits_and_the_published_table(proxied, tmp_path
 def test_intervals_enclose_their_estimates(summary):
     for cell in summary["cells"]:
         p50 = cell["p50_s"]
+        if p50["value"] is None:
+            assert cell["little_ratio"] < LEAST_LITTLE, cell
+            continue
         assert math.isfinite(p50["value"])
         if cell["launches_count"] > 1:  # a busy machine may have voided the other
             assert p50["low"] <= p50["value"] <= p50["high"]
