@@ -22,7 +22,7 @@ _COST_HEADS = (
     ("errors", "count"),
     ("limit", "what was busy"),
 )
-_LIMITS = {"generator": "load generator", "both": "server and load generator", "backend": "database"}
+_LIMITS = {"generator": "load generator", "both": "both", "backend": "database"}
 _TIME_HEADS = (("system", ""), *((f"p{percentile:g}", "95 % interval") for percentile in PERCENTILES), ("max", ""))
 
 

@@ -25,7 +25,7 @@ def quantity(value: float, low: float, high: float, scale: Scale) -> str:
     if math.isnan(low) or math.isnan(high):
         return text
     if 0 < low * WIDEST < high:
-        return f"{text} (not known within a factor of {WIDEST:g})"
+        return f"{text} (interval not known)"
     return f"{text} ({low / factor:.{places}f} to {high / factor:.{places}f})"
 
 

@@ -275,7 +275,7 @@ def test_quantities_read_as_people_write_them():
     assert quantity(4.1, 4.02, 4.19, RATIOS) == "4.10 × (4.02 to 4.19)"
     assert amount(float("nan"), TIMES) == "–"
     assert amount(999.96e-6, TIMES) == "1.00 ms"
-    assert quantity(61_234, 30_000, 60_001, RATES) == "61.2 k requests/s (not known within a factor of 2)"
+    assert quantity(61_234, 30_000, 60_001, RATES) == "61.2 k requests/s (interval not known)"
     assert [listing(list("abc")[:count]) for count in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
 
 
