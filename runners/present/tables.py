@@ -15,7 +15,7 @@ from runners.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, percentile_
 from runners.units import format_size
 
 _COST_HEADS = (
-    ("system", "n: launches used of made"),
+    ("system", "n: used/made"),
     ("throughput", "requests/s, 95 % interval"),
     ("CPU", "per request"),
     ("memory", "peak"),
@@ -94,8 +94,8 @@ def _at_least(row: Mapping[str, Any]) -> str:
 
 
 def launches(row: Mapping[str, Any]) -> str:
-    """Say how many launches of a cell are used, of those made: ``n = 4 of 4``."""
-    return f"n = {int(row['launches_count'])} of {int(row['launches_made_count'])}"
+    """Say how many launches of a cell are used, of those made: ``n = 4/4``."""
+    return f"n = {int(row['launches_count'])}/{int(row['launches_made_count'])}"
 
 
 def _times(row: Mapping[str, Any]) -> list[Cell]:

@@ -125,7 +125,7 @@ def test_cells_without_a_number_and_unknown_intervals_spoil_no_chart_and_no_sent
 def test_the_published_table_is_filled_with_intervals_and_what_is_not_known_is_a_question_mark(run):
     lines = endpoint_tables.published_table(run.cells, run.published).text.splitlines()
     cells = ("40.0 k 38.8 to 41.2", "38.0 k 36.9 to 39.1", "12.0 k 11.6 to 12.4", "8.00 k 7.76 to 8.24")
-    assert "\t".join(["alpha", *(f"{cell}; n = 4 of 4" for cell in cells)]) in lines
+    assert "\t".join(["alpha", *(f"{cell}; n = 4/4" for cell in cells)]) in lines
     assert "alpha\t109 k\t?\t46.4 k\t?" in lines
     assert any("another machine" in line for line in lines)
     assert sum(line.startswith("beta\t") for line in lines) == 2

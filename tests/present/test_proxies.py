@@ -268,7 +268,7 @@ def test_a_run_without_any_number_concludes_nothing(run):
 
 def test_costs_are_for_a_thousand_requests(run):
     text = str(proxy_tables.connection_costs(run.cells))
-    assert "pproxy n = 6 of 6\t400 ms 380 to 420" in text
+    assert "pproxy n = 6/6\t400 ms 380 to 420" in text
     assert "38.1 MiB" in text
 
 
