@@ -122,7 +122,7 @@ def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int
         trials = launch(settings, number, cells, folder, stack)
         for trial in trials:
             trial.verify("verified_before")
-            trial.warm_up(settings, first=True)
+            trial.warm_up(settings, set())
             trial.record["windows"].clear()
         lengths = order.sample(lengths_ms, len(lengths_ms))
         for length_ms in lengths:
@@ -134,7 +134,7 @@ def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int
                     trial.add(settings, window)
             else:
                 for trial in shuffled:
-                    trial.visit(settings, first=False)
+                    trial.measure(settings, WINDOW)
         for trial in trials:
             trial.verify("verified_after")
     return [row for trial in trials for row in rows_of(trial, lengths)]
