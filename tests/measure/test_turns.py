@@ -29,7 +29,8 @@ from runners.systems.catalogue import Catalogue
 
 pytestmark = pytest.mark.servers
 SHORT = Profile(0.1, 0.4, 2, 1, 1, 1.0, "for tests", turn_s=0.02)
-OF_THE_MACHINE = {"other load", "steal"}
+# A suspended process stays on a CPU that others use for longer, which the clock shows: that is the machine's doing, too.
+OF_THE_MACHINE = {"other load", "steal", "clock"}
 
 
 class FailingWrk(Wrk):
@@ -115,8 +116,9 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
     assert len({name for _, name in rounds}) == len(rounds)
     assert all(systems == {"beast", "httplib", "placebo"} for systems in rounds.values())
     tables = build_tables(records)
-    wrong = tables.checks[~tables.checks["ok"].astype(bool) & tables.checks["void"].astype(bool)]
-    wrong = wrong[~wrong["name"].isin(OF_THE_MACHINE)]
+    failed = tables.checks[~tables.checks["ok"].astype(bool)]
+    others, wrong = set(failed["name"]) & {"other load", "steal"}, failed[failed["void"].astype(bool)]
+    wrong = wrong[~wrong["name"].isin(OF_THE_MACHINE if others else ())]
     assert wrong.empty, wrong[["system", "workload", "name", "detail"]].to_string()
     assert (tables.checks["name"] == "clock").sum() == len(records)
     for row in server_usage(records):
