@@ -23,12 +23,12 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runners.analyse.comparisons import Sides, against_leader, compare_sides, launch_throughputs, of_cell
-from runners.analyse.estimates import critical_value
 from runners.analyse.tables import build_tables
-from runners.analyse.verdicts import band, noise_floor, precision_reached, verdict
-from runners.experiment import Experiment
-from runners.ledger import Run, new_run_id
-from runners.records import PLACEBO, Interval
+from runners.core.records import PLACEBO, Interval
+from runners.experiments.experiment import Experiment
+from runners.stats.estimates import critical_value
+from runners.stats.verdicts import band, noise_floor, precision_reached, verdict
+from runners.store.ledger import Run, new_run_id
 
 Floats = NDArray[np.float64]
 PLAIN, AGAIN, BURNING = "burn+plain", "burn+plain-again", "burn+burning"

@@ -30,18 +30,18 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runners.analyse.tables import load_results
-from runners.errors import WrkbookError
-from runners.experiment import Experiment
+from runners.core.errors import WrkbookError
+from runners.core.folders import exclusive
+from runners.core.records import WINDOW
+from runners.experiments.experiment import Experiment
 from runners.machine.facts import machine_facts
-from runners.measure.block import BlockSettings
+from runners.machine.speed_probe import SpeedProbes
+from runners.measure.conformance import build_all, full_image
 from runners.measure.design import Cell
-from runners.measure.load_source import LoadSource
-from runners.measure.speed_probe import SpeedProbes
+from runners.measure.load import LoadSource
+from runners.measure.settings import BlockSettings
+from runners.measure.time_slices import windows_in_turns
 from runners.measure.trial import Trial, begin
-from runners.measure.turns import windows_in_turns
-from runners.measure.verify import build_all, full_image
-from runners.records import WINDOW
-from runners.systems.locking import exclusive
 from runners.systems.process import ServerProcess
 from runners.systems.sockets import free_ports
 
@@ -71,7 +71,7 @@ def main(
 
 def measure(out: Path, lengths_ms: Sequence[int], blocks: int, minutes: float, window_s: float) -> None:
     """Measure blocks and add each to the results in `out`."""
-    experiment = Experiment("time-slices", {"slices": "0"}, workloads=["decode"], batch_sizes=[OPERATIONS])
+    plan = Experiment("time-slices", {"slices": "0"}, workloads=["decode"], batch_sizes=[OPERATIONS]).run_plan
     results: dict[str, Any] = (
         read(out)
         if out.exists()
@@ -80,29 +80,27 @@ def measure(out: Path, lengths_ms: Sequence[int], blocks: int, minutes: float, w
     if (results["lengths_ms"], results["window_s"]) != (list(lengths_ms), window_s):
         raise SystemExit(f"{out} holds other slice lengths or windows: give another --out")
     done = max((row["block"] for row in results["rows"]), default=0)
-    generators = {generator.name: generator for generator in experiment.generators}
-    image = full_image(experiment.catalogue)
+    generators = {generator.name: generator for generator in plan.generators}
+    image = full_image(plan.catalogue)
     tools = {name: generator.built_by for name, generator in generators.items() if generator.built_by}
-    artifacts = build_all(
-        experiment.catalogue, [*experiment.servers, *(experiment.catalogue.server(name) for name in tools.values())]
-    )
+    artifacts = build_all(plan.catalogue, [*plan.servers, *(plan.catalogue.server(name) for name in tools.values())])
     usable, deadline = os.sched_getaffinity(0), time.monotonic() + 60 * minutes
-    os.sched_setaffinity(0, experiment.pinning.housekeeping)
+    os.sched_setaffinity(0, plan.pinning.housekeeping)
     try:
         with (
             exclusive("measuring", "another wrkbook is measuring on this machine"),
-            SpeedProbes(experiment.pinning.measured) as probes,
+            SpeedProbes(plan.pinning.measured) as probes,
         ):
             builds = {name: artifacts[built].folder for name, built in tools.items()}
             settings = BlockSettings(
-                design=experiment.design,
+                design=plan.design,
                 artifacts=artifacts,
-                source=LoadSource(generators, image, experiment.pinning, probes, builds),
-                profile=replace(experiment.profile, window_s=window_s),
-                connections=experiment.parameters.connections,
-                threads=experiment.threads,
-                body_style=experiment.parameters.body_style,
-                seed=experiment.parameters.seed,
+                source=LoadSource(generators, image, plan.pinning, probes, builds),
+                profile=replace(plan.profile, window_s=window_s),
+                connections=plan.parameters.connections,
+                threads=plan.threads,
+                body_style=plan.parameters.body_style,
+                seed=plan.parameters.seed,
             )
             for number in tqdm(range(done + 1, done + blocks + 1), desc="Blocks", file=sys.stderr):
                 if time.monotonic() > deadline:

@@ -6,7 +6,7 @@ import sys
 # From the first moment on: importing takes seconds, and the end of a command must be orderly in all of them.
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 try:
-    from runners.commands import main
+    from runners.cli.commands import main
 
     main()
 except KeyboardInterrupt:

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from runners.analyse.comparisons import against_leader
-from runners.analyse.estimates import critical_value
-from runners.folders import PROJECT
-from runners.records import PLACEBO
+from runners.core.folders import PROJECT
+from runners.core.records import PLACEBO
+from runners.stats.estimates import critical_value
 
 PAGE = PROJECT / "docs" / "validity.md"
 

@@ -3,77 +3,100 @@
 import ast
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from runners.environment import LOCK, requirements
-from runners.folders import PROJECT
-from runners.quality import GO_CHECKS, _static_checks
+from runners.cli.checks import GO_CHECKS, _static_checks
+from runners.cli.lock import LOCK, requirements
+from runners.core.folders import PROJECT
 from runners.systems.catalogue import Catalogue
 
 MODULES = sorted((PROJECT / "runners").rglob("*.py"))
-# From the ground up; a module imports what stands lower, never what stands higher or, for rooms, beside it.
+# Rooms from the bottom up. A module imports from its own room and from lower ones; rooms of one floor import nothing from each other.
 FLOORS = [
-    {"units", "errors", "folders", "__init__"},
-    {"records"},
-    {"histograms", "ledger", "parameters", "environment", "summaries"},
+    {"core"},
+    {"stats"},
     {"machine", "systems", "generators", "contract"},
+    {"store"},
     {"analyse"},
     {"measure"},
     {"present"},
-    {"processed", "execute", "reports", "arguments"},
-    {
-        "experiment",
-        "evidence",
-        "on_trial",
-        "comparison",
-        "running",
-        "quality",
-        "doctor",
-        "lab",
-        "listing",
-        "machine_record",
-        "run_record",
-        "planning",
-        "build_record",
-    },
-    {"commands", "__main__"},
+    {"experiments"},
+    {"workbook"},
+    {"cli"},
+    {"__main__"},
 ]
-# Rooms of one floor that must not know one another; other modules of one floor may.
-APART = {"machine", "systems", "generators"}
+STATISTICS = {"numpy", "pandas", "scipy", "statsmodels", "runners"}
+NAMES = {".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
 
 
-def room(module: Path) -> str:
-    return module.relative_to(PROJECT / "runners").parts[0].removesuffix(".py")
-
-
-def imported_rooms(module: Path) -> set[str]:
+def imported_modules(module: Path) -> set[str]:
+    """Names of the modules that a module imports, for types alone or in functions included."""
     found = set()
     for node in ast.walk(ast.parse(module.read_text())):
-        names = []
         if isinstance(node, ast.ImportFrom) and node.module:
-            names = (
-                [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "runners" else [node.module]
-            )
+            whole = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in NAMES else node.module for name in whole}
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("runners.")}
-    return found - {"__version__"}
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+IMPORTS = {name: (imported_modules(path) & set(NAMES)) - {name, "runners"} for name, path in NAMES.items()}
+
+
+def room(name: str) -> str:
+    return name.split(".")[1]
 
 
 def floor(name: str) -> int:
-    return next(number for number, names in enumerate(FLOORS) if name in names)
+    return next(number for number, rooms in enumerate(FLOORS) if room(name) in rooms)
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
-def test_imports_go_downwards_only(module):
-    own = room(module)
-    for other in imported_rooms(module) - {own}:
-        assert floor(other) <= floor(own), f"{own} must not import {other}"
-        assert not ({own, other} <= APART), f"{own} and {other} must not know one another"
+def circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """Each group of modules that import one another, directly or through others."""
+
+    def reached(start: str) -> set[str]:
+        found, waiting = set(), [start]
+        while waiting:
+            for name in imports[waiting.pop()] - found:
+                found.add(name)
+                waiting.append(name)
+        return found
+
+    behind = {name: reached(name) for name in imports}
+    groups = {frozenset(other for other in behind[name] if name in behind[other]) for name in imports}
+    return sorted(sorted(group) for group in groups if group)
+
+
+def test_a_circle_of_imports_is_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+
+
+def test_no_module_imports_itself_through_others():
+    assert circles(IMPORTS) == []
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"runners"}))
+def test_imports_go_downwards_only(name):
+    for other in IMPORTS[name]:
+        if room(other) != room(name):
+            assert floor(other) < floor(name), f"{name} must not import {other}"
+
+
+@pytest.mark.parametrize("name", sorted(name for name in NAMES if name.startswith("runners.stats")))
+def test_statistics_know_no_file_and_no_system(name):
+    top = {other.split(".")[0] for other in imported_modules(NAMES[name])}
+    assert top - set(sys.stdlib_module_names) <= STATISTICS
+    assert not top & {"pathlib", "os", "subprocess"}
+
+
+def test_no_module_stands_outside_a_room():
+    assert {path.name for path in (PROJECT / "runners").glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))

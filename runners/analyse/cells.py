@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from runners import histograms
-from runners.analyse.checks import bottleneck
+from runners.analyse.checks.trial import bottleneck
 from runners.analyse.comparisons import of_cell
-from runners.analyse.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval
-from runners.analyse.percentiles import around, launch_histograms, percentile_intervals
 from runners.analyse.tables import CORRECTED, Tables
 from runners.analyse.usage import ROLES
-from runners.records import PERCENTILES, WINDOW, Histogram, Interval, percentile_column
+from runners.core.records import PERCENTILES, WINDOW, Histogram, Interval, percentile_column
+from runners.stats import histograms
+from runners.stats.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval
+from runners.stats.percentiles import around, launch_histograms, percentile_intervals
 
 LEAST_LITTLE = 0.95
 """Share of the connections that throughput × mean service time must explain: below it requests waited inside the load

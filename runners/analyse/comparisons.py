@@ -1,4 +1,4 @@
-"""Every system of a workload against its leader, the one of the highest throughput, from the launches of a run."""
+"""Comparisons within a run: every system against the leader of its workload."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from runners.analyse.estimates import Comparison, compare
-from runners.records import WINDOW
+from runners.core.records import WINDOW
+from runners.stats.estimates import Comparison, compare
 
 Sides = Mapping[str, pd.Series]
 """System → block → throughput of its launch, in requests per second."""
@@ -32,7 +32,7 @@ def of_cell(throughputs: pd.Series, system: str, workload: str) -> pd.Series:
 
 
 def compare_sides(first: pd.Series, second: pd.Series, systems_count: int = 2) -> Comparison:
-    """Compare two systems over the blocks that have both; see :func:`runners.analyse.estimates.compare`."""
+    """Compare two systems over the blocks that have both; see :func:`runners.stats.estimates.compare`."""
     blocks = first.index.intersection(second.index)
     return compare(first[blocks].to_numpy(), second[blocks].to_numpy(), systems_count=systems_count)
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from runners import histograms
-from runners.analyse.estimates import UNKNOWN, Floats, mean_interval
-from runners.analyse.percentiles import HALF_A_MICROSECOND, launch_histograms
+from runners.core.records import PERCENTILES, Histogram, Interval, percentile_column
 from runners.generators.perf_gauge import PerfGauge
-from runners.records import PERCENTILES, Histogram, Interval, percentile_column
+from runners.stats import histograms
+from runners.stats.estimates import UNKNOWN, Floats, mean_interval
+from runners.stats.percentiles import HALF_A_MICROSECOND, launch_histograms
 
 STATISTICS = (*map(percentile_column, PERCENTILES), "tm99_s")
 ADDED_COLUMNS = ["workload", "system", "statistic", "added_s", "added_low_s", "added_high_s"]

@@ -17,11 +17,11 @@ from typing import Any, Literal, TypeVar
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from runners.errors import WrkbookError
-from runners.folders import PUBLISHED
+from runners.core.errors import WrkbookError
+from runners.core.folders import PUBLISHED
+from runners.core.records import percentile_column
+from runners.core.units import parse_count, parse_duration
 from runners.generators import autocannon_text, wrk_text
-from runners.records import percentile_column
-from runners.units import parse_count, parse_duration
 
 T = TypeVar("T")
 

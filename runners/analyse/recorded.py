@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.tables import Tables
-from runners.ledger import Run
 from runners.machine.topology import parse_cpu_list
+from runners.store.ledger import Run
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Recorded:
 
     @property
     def backends(self) -> dict[str, Any]:
-        """What ran behind the servers, by name: see :mod:`runners.run_record`."""
+        """What ran behind the servers, by name: see :mod:`runners.experiments.manifest`."""
         return dict(self.record.get("backends", {}))
 
     @property
     def about_machine(self) -> dict[str, Any]:
-        """The survey of the machine before measuring (see :mod:`runners.machine_record`); empty where there was none."""
+        """The survey of the machine before measuring (see :mod:`runners.measure.machine_survey`); empty where there was none."""
         return dict(self.record.get("about_machine") or {})
 
     @property

@@ -11,17 +11,17 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.cells import build_cells, build_curves
-from runners.analyse.checks import ERRORS_TOLERANCE
+from runners.analyse.checks.trial import ERRORS_TOLERANCE
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
-from runners.analyse.estimates import Comparison, as_columns
+from runners.analyse.connections import ForClaims, for_claims, read_builds
 from runners.analyse.latencies import Latencies, latencies_of
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import Recorded
-from runners.analyse.scale import ForClaims, for_claims, read_builds
 from runners.analyse.tables import build_tables
-from runners.analyse.verdicts import bound, noise_floor, precision_reached, verdict
-from runners.ledger import Run
-from runners.records import GENERATOR_LIMITED, PLACEBO, Interval
+from runners.core.records import GENERATOR_LIMITED, PLACEBO, Interval
+from runners.stats.estimates import Comparison, as_columns
+from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
+from runners.store.ledger import Run
 
 RATIO = ("ratio", "ratio_low", "ratio_high")
 
@@ -65,7 +65,7 @@ class Results(Recorded):
         -------
         workload, system_a, system_b; ratio, ratio_low, ratio_high; p_value (of "they are the same", unadjusted),
         blocks_count; family (``leader``: b is the workload's leader, and these intervals hold together; ``control``;
-        ``other``: unadjusted, exploratory); bound (see :func:`runners.analyse.verdicts.bound`); verdict of a (empty for the
+        ``other``: unadjusted, exploratory); bound (see :func:`runners.stats.verdicts.bound`); verdict of a (empty for the
         control and for exploratory pairs).
         """
         columns = ["workload", "system_a", "system_b", *RATIO, "p_value", "blocks_count", "family", "bound", "verdict"]
@@ -118,6 +118,24 @@ class Results(Recorded):
         return _named(self._compared(first, second))
 
     @cached_property
+    def shape_ratios(self) -> pd.DataFrame:
+        """Throughput of each cell whose load has a shape of its own, over that of the same cell in the run's own load.
+
+        Columns
+        -------
+        system, workload (without its shape), shape, ratio with its interval; cells without a number on either side are left out.
+        """
+        known = self.cells[(self.cells["status"] == "ok") & (self.cells["system"] != PLACEBO)]
+        names = list(known[["system", "workload"]].itertuples(index=False, name=None))
+        rows = []
+        for system, label in names:
+            workload, _, shape = label.partition("@")
+            if shape and (system, workload) in names:
+                found = self.paired((system, label), (system, workload))
+                rows.append((system, workload, shape, *(found[name] for name in RATIO)))
+        return pd.DataFrame(rows, columns=["system", "workload", "shape", *RATIO])
+
+    @cached_property
     def noise_floor_ratio(self) -> dict[str, float]:
         """Workload → 1 and how far the control's interval reaches from 1: 1.013 is 1.3 %."""
         floors = {workload: noise_floor(self._control(workload).interval) for workload in self.ranked}
@@ -149,7 +167,7 @@ class Results(Recorded):
 
     @cached_property
     def builds(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.scale.read_builds`."""
+        """See :func:`runners.analyse.connections.read_builds`."""
         return read_builds(self.run)
 
     @property
@@ -159,7 +177,7 @@ class Results(Recorded):
 
     @cached_property
     def for_claims(self) -> ForClaims:
-        """What the judge of claims reads: see :func:`runners.analyse.scale.for_claims`.
+        """What the judge of claims reads: see :func:`runners.analyse.connections.for_claims`.
 
         The published build was of a Go that came with its library compiled: a build after a change is the nearest to it.
         """

@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from runners import histograms
-from runners.analyse.checks import little_ratio, trial_checks
+from runners.analyse.checks.trial import little_ratio, trial_checks
 from runners.analyse.usage import PROBED, seen_by_probes, speed_ratio, window_usage
+from runners.core.records import (
+    MEASURED_KINDS,
+    WARM_UP_KINDS,
+    WINDOW,
+    Check,
+    Histogram,
+    Load,
+    LoadResult,
+    percentile_column,
+)
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
-from runners.records import MEASURED_KINDS, WARM_UP_KINDS, WINDOW, Check, Histogram, Load, LoadResult, percentile_column
+from runners.stats import histograms
 
 _CELL = ("block", "system", "workload")
 _KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")

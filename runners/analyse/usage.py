@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from runners.core.records import LoadResult
 from runners.machine.topology import parse_cpu_list
-from runners.records import LoadResult
 
 Windows = Sequence[tuple[dict[str, Any], LoadResult]]
 """The raw windows of a trial, each with what its load generator's parser makes of it."""

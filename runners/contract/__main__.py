@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from runners.contract.golden import golden
-from runners.contract.vectors import PATH, dump
+from runners.contract.vectors.golden import golden
+from runners.contract.vectors.model import PATH, dump
 
 
 def main() -> None:

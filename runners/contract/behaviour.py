@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from runners.contract import renewal
-from runners.contract.accepted import SAMPLE
-from runners.contract.bodies import request_body
-from runners.contract.examination import answer_difference, filled, request_of
-from runners.contract.exchange import Connection, NoAnswerError
+from runners.contract import freshness as renewal
+from runners.contract.decoder.reference import BODY_LIMIT_BYTES
 from runners.contract.findings import AS_PUBLISHED, BACKED, GETTING, Finding, Service, finding
-from runners.contract.messages import Answer, Message
-from runners.contract.oracle import BODY_LIMIT_BYTES
-from runners.contract.vectors import AS_SENT, Vector, for_batch
+from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.http.messages import Answer, Message
+from runners.contract.inputs import request_body
+from runners.contract.runner import answer_difference, filled, request_of
+from runners.contract.vectors.accepted import SAMPLE
+from runners.contract.vectors.model import AS_SENT, Vector, for_batch
 
 # A server that blocks a thread for each delayed request is seen if it has fewer threads than this.
 _SIDE_BY_SIDE = 40

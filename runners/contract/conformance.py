@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from runners.contract import behaviour, renewal
-from runners.contract.batch import normalised
-from runners.contract.examination import Examination, answer_difference, request_of
-from runners.contract.exchange import Connection, NoAnswerError
+from runners.contract import behaviour, freshness as renewal
+from runners.contract.decoder.batch import normalised
+from runners.contract.decoder.reference import judge
 from runners.contract.findings import AS_PUBLISHED, BACKED, GETTING, Finding, Service
-from runners.contract.oracle import judge
-from runners.contract.resources import expected, query_of
-from runners.contract.vectors import Vector, body_spec, load
+from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.runner import Examination, answer_difference, request_of
+from runners.contract.vectors.endpoints import expected, query_of
+from runners.contract.vectors.model import Vector, body_spec, load
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from runners.contract.messages import Answer, Message
+from runners.contract.http.messages import Answer, Message
 
 # The workloads that send no body; all others send a batch, or any bytes, with POST.
 GETTING = ("ping", "ping-delay", "text", "json", "sql1", "sql2", "json10", "blog", "relay")

@@ -7,8 +7,8 @@ import itertools
 import re
 from html.parser import HTMLParser
 
-from runners.contract.data import Post, posts
 from runners.contract.findings import UnexpectedError, shown
+from runners.contract.inputs import Post, posts
 
 HEADING = "A blog of six posts"
 FOOTER = "Six of fifty posts, drawn anew for every reader."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from runners.contract.bodies import Style, request_body
-from runners.contract.examination import filled
-from runners.contract.resources import query_of
-from runners.records import Request, Workload
+from runners.contract.inputs import Style, request_body
+from runners.contract.runner import filled
+from runners.contract.vectors.endpoints import query_of
+from runners.core.records import Request, Workload
 
 
 def contract_request(path: str, workload: Workload, style: Style, seed: int) -> Request:

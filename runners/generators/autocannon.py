@@ -30,11 +30,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from runners import histograms
+from runners.core.records import Histogram, Load, LoadErrors, LoadResult, Request
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.generators.autocannon_text import AutocannonText, parse_text
 from runners.generators.steps import parse_steps
-from runners.records import Histogram, Load, LoadErrors, LoadResult, Request
+from runners.stats import histograms
 
 _SCRIPT = Path(__file__).with_name("autocannon.js")
 _BODY = "body"

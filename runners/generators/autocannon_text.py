@@ -6,9 +6,9 @@ import math
 import re
 from dataclasses import dataclass
 
+from runners.core.records import LatencySummary
 from runners.generators import GeneratorError
 from runners.generators.wrk_text import Rounded
-from runners.records import LatencySummary
 
 _EXPONENTS = {"B": 0, "kB": 3, "MB": 6, "GB": 9, "TB": 12}
 _LATENCY = ["Stat", "2.5%", "50%", "97.5%", "99%", "Avg", "Stdev", "Max"]

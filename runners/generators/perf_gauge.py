@@ -33,10 +33,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from runners.core.records import Load, LoadErrors, LoadResult, Request
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.generators.perf_gauge_report import Push, Report, is_status, parse_report
-from runners.histograms import merge
-from runners.records import Load, LoadErrors, LoadResult, Request
+from runners.stats.histograms import merge
 
 _SCRIPT = Path(__file__).with_name("perf_gauge_push.py")
 _TAKEN_ALONG = (_SCRIPT.with_name("prometheus.py"), _SCRIPT.with_name("steps.py"))

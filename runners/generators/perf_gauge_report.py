@@ -1,4 +1,4 @@
-"""What perf-gauge reported of a run, three times: printed for people, logged as JSON, and pushed with its histograms."""
+"""The output of perf-gauge: its printed statistics, its JSON log, and its pushed histograms."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 import re
 from dataclasses import dataclass
 
+from runners.core.records import Histogram, LatencySummary
 from runners.generators import GeneratorError
-from runners.generators.perf_gauge_text import PerfGaugeText, parse_text, summary_of
 from runners.generators.steps import parse_steps
-from runners.records import Histogram, LatencySummary
+from runners.generators.wrk_text import Rounded
 
 
 def parse_report(stdout: str) -> tuple[Report, Push]:
@@ -121,3 +121,115 @@ def _pushed_otherwise(report: Report, push: Push) -> list[str]:
         ("latencies of answers 2xx", succeeded, push.succeeded.total_count),
     ]
     return [f"{what}: {one} and {other}" for what, one, other in pairs if one != other]
+
+
+_DURATIONS = {"ns": -9, "µs": -6, "ms": -3, "s": 0}
+_PERCENTILES = {"Min": 0.0, "p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9, "p99.99": 99.99}
+LATENCIES = (*_PERCENTILES, "Max", "Mean", "StdDev", "tm95", "tm99", "tm99.9")
+"""The lines of the latency table, in their order."""
+
+
+@dataclass(frozen=True)
+class PerfGaugeText:
+    """perf-gauge's printed statistics, in seconds, bytes and counts.
+
+    Attributes
+    ----------
+    requests_count : answers of any status and failed requests
+    success_fraction : answers of status 2xx; NaN where there were none at all
+    body_bytes : bytes of the bodies alone
+    answers : count by status line (``200 OK``) or by what failed
+    latencies_s : by the name of the line
+    """
+
+    name: str
+    duration_s: Rounded
+    requests_count: int
+    throughput_rps: Rounded
+    success_fraction: Rounded
+    body_bytes: Rounded
+    body_bits_per_s: Rounded
+    answers: dict[str, int]
+    latencies_s: dict[str, Rounded]
+
+    @property
+    def summary(self) -> LatencySummary:
+        """The latencies by their meaning."""
+        return summary_of({name: at.value for name, at in self.latencies_s.items()})
+
+
+def summary_of(latencies_s: dict[str, float]) -> LatencySummary:
+    """The lines of the latency table by their meaning; the minimum is percentile 0."""
+    return LatencySummary(
+        {percentage: latencies_s[name] for name, percentage in _PERCENTILES.items()},
+        latencies_s["Mean"],
+        latencies_s["StdDev"],
+        latencies_s["Max"],
+    )
+
+
+def parse_text(text: str) -> PerfGaugeText:
+    """Read one report of perf-gauge 0.1.20; lines around it do not matter.
+
+    Raises
+    ------
+    GeneratorError
+        When a line is missing, appears twice, or has a number that perf-gauge would not print.
+    """
+    size, unit = _only(r"Total bytes: (\S+) ([KMGTPE]?i?B)", text, "total bytes").groups()
+    base = 1024 if unit.endswith("iB") else 1000
+    return PerfGaugeText(
+        name=_only(r"Test: (.+)", text, "the name of the test")[1],
+        duration_s=_duration(_only(r"Duration (\S+)", text, "the duration")[1]),
+        requests_count=int(_only(r"Requests: (\d+)", text, "requests")[1]),
+        throughput_rps=_rounded(_only(r"Request rate: (\S+) per second", text, "the rate of requests")[1]),
+        success_fraction=_rounded(_only(r"Success rate: (\S+)%", text, "the rate of success")[1], 0.01),
+        body_bytes=_rounded(size, base ** " KMGTPE".index(unit[0]) if unit != "B" else 1),
+        body_bits_per_s=_rounded(_only(r"Bitrate: (\S+) Mbps", text, "the rate of bits")[1], 1e6),
+        answers=_answers(text),
+        latencies_s=_latencies(text),
+    )
+
+
+def _answers(text: str) -> dict[str, int]:
+    block = re.search(r"^Summary:\n((?:.+: \d+\n)+)\n", text, re.MULTILINE)
+    if block is None:
+        if "Summary:" in text:
+            raise GeneratorError("perf-gauge's summary of answers is damaged")
+        return {}
+    return {what: int(count) for what, _, count in (line.rpartition(": ") for line in block[1].splitlines())}
+
+
+def _latencies(text: str) -> dict[str, Rounded]:
+    block = _only(r"Latency:\n((?:\S+ *: *\S+s\n)+)", text, "latencies")
+    pairs = [line.partition(":") for line in block[1].splitlines()]
+    if tuple(name.strip() for name, _, _ in pairs) != LATENCIES:
+        raise GeneratorError(f"perf-gauge's latencies are not the {len(LATENCIES)} lines that it prints")
+    return {name.strip(): _duration(value.strip()) for name, _, value in pairs}
+
+
+def _duration(printed: str) -> Rounded:
+    number = re.fullmatch(r"([0-9.]+)(ns|µs|ms|s)", printed)
+    if number is None:
+        raise GeneratorError(f"not a duration that perf-gauge prints: {printed!r}")
+    return _rounded(number[1], float(f"1e{_DURATIONS[number[2]]}"))
+
+
+def _rounded(printed: str, unit: float = 1.0) -> Rounded:
+    if printed == "NaN":
+        return Rounded(float("nan"), 0.0)
+    number = re.fullmatch(r"\d+(?:\.(\d+))?", printed)
+    if number is None:
+        raise GeneratorError(f"not a number that perf-gauge prints: {printed!r}")
+    return Rounded(float(printed) * unit, unit / 2 / 10 ** len(number[1] or ""))
+
+
+def _only(pattern: str, text: str, what: str) -> re.Match[str]:
+    found = list(
+        re.finditer(rf"^{pattern}[ \t]*$" if not pattern.endswith(")+)") else f"^{pattern}", text, re.MULTILINE)
+    )
+    if not found:
+        raise GeneratorError(f"perf-gauge's output does not say: {what}")
+    if len(found) > 1:
+        raise GeneratorError(f"more than one output of perf-gauge: {what} twice")
+    return found[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners.errors import WrkbookError, did_you_mean
+from runners.core.errors import WrkbookError, did_you_mean
 from runners.generators import Generator
 from runners.generators.autocannon import Autocannon
 from runners.generators.perf_gauge import PerfGauge

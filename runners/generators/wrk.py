@@ -21,10 +21,10 @@ import re
 import shutil
 from pathlib import Path
 
+from runners.core.records import Histogram, Load, LoadResult, Request
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS, Exact, Statistics, condense, parse_exact
 from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
-from runners.records import Histogram, Load, LoadResult, Request
 
 _SCRIPT = Path(__file__).with_name("wrk.lua")
 _BODY = "body"
@@ -74,7 +74,7 @@ class Wrk:
         """What wrk measured; see :class:`runners.generators.Generator`.
 
         ``service_time`` is recovered from the printed histogram (``corrected``), as
-        :func:`runners.histograms.recover` explains.
+        :func:`runners.stats.histograms.recover` explains.
         """
         text, exact = parse_text(stdout), parse_exact(stdout)
         if (text.threads_count, text.connections_count) != (load.threads, load.connections):

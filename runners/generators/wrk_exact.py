@@ -14,10 +14,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from runners import histograms
+from runners.core.records import Histogram, LoadErrors
 from runners.generators import GeneratorError
 from runners.generators.steps import parse_steps, print_steps
-from runners.records import Histogram, LoadErrors
+from runners.stats import histograms
 
 _MARKER = "wrkbook "
 PARTS = 256

@@ -1,20 +1,24 @@
-"""Provenance: what a reviewer must know about the computer and the state of the project that measured."""
+"""Facts of the machine and of the project for a report, and findings of the preflight about one subject each."""
 
 from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 
-from runners.folders import PROJECT
-from runners.machine.findings import CPU_FOLDER, text_of
+from runners.core.folders import PROJECT
 from runners.machine.topology import read_cores
 
+Level = Literal["good", "advice", "problem"]
+
+CPU_FOLDER = Path("sys/devices/system/cpu")
 _ROOT = Path("/")
 _CPU = _ROOT / CPU_FOLDER
 
@@ -112,3 +116,45 @@ def _git(*arguments: str) -> str:
         return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip()
     except (OSError, subprocess.TimeoutExpired):
         return ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One subject of the preflight.
+
+    Attributes
+    ----------
+    name : the subject
+    level : good: nothing to do; advice: wrkbook measures, but less well; problem: it cannot measure at all
+    detail : what was found
+    remedy : what to do about it, as a command where there is one; empty when there is nothing to do
+    """
+
+    name: str
+    level: Level
+    detail: str
+    remedy: str = ""
+
+
+def not_exposed(name: str, detail: str = "") -> Finding:
+    """The finding for what this machine does not tell: nothing is wrong, and nothing is known."""
+    return Finding(name, "good", f"not exposed: {detail}" if detail else "not exposed by this machine")
+
+
+def text_of(path: Path) -> str:
+    """The text of a file of ``/proc`` or ``/sys`` without the blanks around it; empty when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def numbers_in(text: str) -> list[int]:
+    """The words of a text as whole numbers; empty as soon as one word is none that the kernel could have written."""
+    words = text.split()
+    return [int(word) for word in words] if all(re.fullmatch(r"[0-9]{1,20}", word) for word in words) else []
+
+
+def percent(share: float) -> str:
+    """A share of 1 with one digit: ``2.5 %``."""
+    return f"{share:.1%}".replace("%", " %")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 from runners.machine.topology import Core, check_cpus, format_cpu_list
 
 

@@ -1,19 +1,24 @@
-"""What is known about this machine before anything is measured on it, and what its user can do about it.
+"""Findings of the preflight about the machine, its CPUs in use, and how its user can mend them.
 
 Nothing here changes the machine. What it does not tell is no error: it is said, and counts as good.
 """
 
 from __future__ import annotations
 
+import os
 import resource
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from runners.errors import WrkbookError
-from runners.machine import activity, processor, resources
-from runners.machine.findings import Finding, Level
+import psutil
+
+from runners.core.errors import WrkbookError
+from runners.machine import preflight as activity, processor, resources
+from runners.machine.facts import Finding, Level, not_exposed, numbers_in, percent, text_of
 from runners.machine.pinning import plan_pinning
-from runners.machine.topology import Core
+from runners.machine.topology import Core, format_cpu_list
 
 __all__ = ["Finding", "Level", "measured_cpus", "preflight"]
 
@@ -69,3 +74,128 @@ def measured_cpus(cores: Sequence[Core]) -> tuple[int, ...]:
     except WrkbookError:
         return tuple(sorted(cpu for core in cores for cpu in core.cpus))
     return tuple(sorted({*plan.server, *plan.generator}))
+
+
+# As the checks of every trial tolerate.
+_TOLERANCE = 0.02
+_SHOWN_COUNT = 3
+_SHOWN_SHARE = 0.01
+# Of the fields of a CPU in /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal; what guests used is in user.
+_FIELDS_COUNT, _BUSY, _STEAL = 8, (0, 1, 2, 5, 6), 7
+
+# A pid may be taken again, and a process may change its name (the kernel's workers do for each task).
+Process = tuple[int, float]
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What was counted up to one moment.
+
+    Attributes
+    ----------
+    at_s : the monotonic clock
+    cpus : CPU → its clock ticks by kind of work, as in ``/proc/stat``
+    processes : (pid, when it started) → its name and its CPU time in seconds; wrkbook's own are left out
+    """
+
+    at_s: float
+    cpus: dict[int, tuple[int, ...]]
+    processes: dict[Process, tuple[str, float]]
+
+
+def watch(root: Path, interval_s: float) -> tuple[Activity, Activity]:
+    """What was counted before and after an interval in which this process only sleeps."""
+    # The processes outside of the interval: going through them all is load itself.
+    processes, at_s, ticks = _processes(), time.monotonic(), text_of(root / "proc/stat")
+    time.sleep(interval_s)
+    later_ticks, later_at_s, later_processes = text_of(root / "proc/stat"), time.monotonic(), _processes()
+    return (
+        Activity(at_s, parse_cpu_ticks(ticks), processes),
+        Activity(later_at_s, parse_cpu_ticks(later_ticks), later_processes),
+    )
+
+
+def parse_cpu_ticks(text: str) -> dict[int, tuple[int, ...]]:
+    """The clock ticks of each CPU from the text of ``/proc/stat``; lines that are not as they should be count nothing."""
+    found = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(" ")
+        ticks = numbers_in(rest)
+        if name.startswith("cpu") and numbers_in(name[3:]) and len(ticks) >= _FIELDS_COUNT:
+            found[int(name[3:])] = tuple(ticks[:_FIELDS_COUNT])
+    return found
+
+
+def steal(before: Activity, after: Activity, measured: Collection[int]) -> Finding:
+    """Which share of the measured CPUs' time the hypervisor gave to others."""
+    shares = _shares(before, after, measured, (_STEAL,))
+    if not shares:
+        return not_exposed("steal")
+    detail = f"{_told(shares)} given to others by the hypervisor"
+    if _mean(shares) <= _TOLERANCE:
+        return Finding("steal", "good", detail)
+    remedy = "measure at a quieter time, or on an instance with dedicated cores; else with more blocks: --budget 30"
+    return Finding("steal", "advice", detail, remedy)
+
+
+def other_load(before: Activity, after: Activity, measured: Collection[int]) -> Finding:
+    """Which share of the measured CPUs' time other programs used, and which programs those are."""
+    shares = _shares(before, after, measured, _BUSY)
+    if not shares:
+        return not_exposed("other load")
+    detail = f"{_told(shares)} used by others"
+    if _mean(shares) <= _TOLERANCE:
+        return Finding("other load", "good", detail)
+    busiest = _busiest(before, after)
+    names = ", ".join(f"{name} (pid {pid}, {percent(share)} of a CPU)" for pid, name, share in busiest)
+    return Finding(
+        "other load",
+        "advice",
+        f"{detail}; busiest: {names or 'no process that could be seen'}",
+        "end or pause what need not run now (top shows it), then look again",
+    )
+
+
+def _shares(
+    before: Activity, after: Activity, measured: Collection[int], fields: Collection[int]
+) -> dict[int, tuple[int, int]]:
+    """CPU → clock ticks spent in `fields`, and in all, between the two moments."""
+    found = {}
+    for cpu in sorted(set(measured) & set(before.cpus) & set(after.cpus)):
+        # Some kernels take back a little of what they counted as idle.
+        spent = [max(0, now - then) for then, now in zip(before.cpus[cpu], after.cpus[cpu], strict=True)]
+        if sum(spent):
+            found[cpu] = (sum(spent[field] for field in fields), sum(spent))
+    return found
+
+
+def _mean(shares: dict[int, tuple[int, int]]) -> float:
+    return sum(part for part, _ in shares.values()) / sum(whole for _, whole in shares.values())
+
+
+def _told(shares: dict[int, tuple[int, int]]) -> str:
+    worst = max(shares, key=lambda cpu: shares[cpu][0] / shares[cpu][1])
+    text = f"{percent(_mean(shares))} of the time of CPU {format_cpu_list(shares)}"
+    part, whole = shares[worst]
+    return f"{text} (of CPU {worst}: {percent(part / whole)})" if part and len(shares) > 1 else text
+
+
+def _busiest(before: Activity, after: Activity) -> list[tuple[int, str, float]]:
+    """Pid, name, and share of one CPU of the processes that used most; their arguments are nobody's business."""
+    elapsed_s = max(after.at_s - before.at_s, 1e-3)
+    used = []
+    for process, (name, total_s) in after.processes.items():
+        _, earlier_s = before.processes.get(process, (name, 0.0))
+        used.append((process[0], name, (total_s - earlier_s) / elapsed_s))
+    return sorted((row for row in used if row[2] >= _SHOWN_SHARE), key=lambda row: -row[2])[:_SHOWN_COUNT]
+
+
+def _processes() -> dict[Process, tuple[str, float]]:
+    own = {os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))}
+    found = {}
+    for process in psutil.process_iter(["name", "cpu_times", "create_time"]):
+        name, times = process.info["name"] or "?", process.info["cpu_times"]
+        if process.pid not in own and times is not None:
+            printable = "".join(letter if letter.isprintable() else "?" for letter in name)
+            found[process.pid, float(process.info["create_time"] or 0)] = (printable, times.user + times.system)
+    return found

@@ -6,9 +6,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from runners.errors import WrkbookError
-from runners.machine.facts import hypervisor, turbo
-from runners.machine.findings import CPU_FOLDER, Finding, not_exposed, numbers_in, percent, text_of
+from runners.core.errors import WrkbookError
+from runners.machine.facts import CPU_FOLDER, Finding, hypervisor, not_exposed, numbers_in, percent, text_of, turbo
 from runners.machine.pinning import plan_pinning
 from runners.machine.topology import Core, format_cpu_list
 

@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from runners.machine.findings import Finding, not_exposed, numbers_in, text_of
-from runners.units import format_size
+from runners.core.units import format_size
+from runners.machine.facts import Finding, not_exposed, numbers_in, text_of
 
 # What the largest experiment opens at once, and what most people try.
 MOST_CONNECTIONS = 20_000

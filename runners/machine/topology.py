@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 
 SYSFS = Path("/sys/devices")
 

@@ -11,49 +11,19 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from runners.contract.bodies import Style
-from runners.errors import WrkbookError
-from runners.measure.design import Cell, Design, side_by_side
-from runners.measure.load_source import LoadSource
+from runners.core.errors import WrkbookError
+from runners.core.records import PERCENTILES_WINDOW, WINDOW, System
+from runners.measure.design import Cell, side_by_side
+from runners.measure.settings import BlockSettings
+from runners.measure.time_slices import windows_in_turns
 from runners.measure.trial import Trial, begin, sliced
-from runners.measure.turns import windows_in_turns
-from runners.parameters import Profile
-from runners.records import PERCENTILES_WINDOW, WINDOW, System
 from runners.systems.backend import FIRST_BACKEND_PORT, Backend
-from runners.systems.build import Artifact
 from runners.systems.process import ServerProcess
 from runners.systems.sockets import free_ports
-
-
-@dataclass(frozen=True)
-class BlockSettings:
-    """What is the same for all blocks of a run; the servers in `nonconforming` are not measured.
-
-    `idle_other` is the share of each CPU's time that other processes used before the run (see :mod:`runners.measure.idle_survey`).
-    `artifacts` holds the backends too; `generator`, `connections` and `threads` are those of cells whose load says nothing else.
-    """
-
-    design: Design
-    artifacts: dict[str, Artifact]
-    source: LoadSource
-    profile: Profile
-    connections: int
-    threads: int
-    body_style: Style
-    seed: int
-    nonconforming: frozenset[str] = frozenset()
-    generator: str = "wrk"
-    idle_other: Mapping[str, float] = field(default_factory=dict)
-
-    def cpus(self, server: str) -> list[int]:
-        """Return the CPUs on which `server` runs: a backend that serves a workload itself stays on the backends'."""
-        backend = self.artifacts[server].server.role == "backend"
-        return list(self.source.plan.backend if backend else self.source.plan.server)
 
 
 def measure_block(

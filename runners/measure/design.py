@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from runners.errors import WrkbookError
-from runners.parameters import Parameters
-from runners.records import LoadShape, System, Workload
+from runners.core.errors import WrkbookError
+from runners.core.parameters import Parameters
+from runners.core.records import LoadShape, System, Workload
 from runners.systems.catalogue import Catalogue
 
 BATCHED = ("discard", "decode", "roundtrip", "decode-as-published", "roundtrip-as-published")

@@ -14,18 +14,19 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from runners.analyse.checks.machine import DISTURBANCES
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, of_cell
-from runners.analyse.disturbances import DISTURBANCES
-from runners.analyse.verdicts import blocks_needed, precision_reached
-from runners.ledger import Run
-from runners.measure.block import BlockSettings, measure_block
+from runners.core.parameters import Profile
+from runners.core.records import Interval, System
+from runners.core.units import format_duration, format_half_width
+from runners.measure.block import measure_block
 from runners.measure.design import Cell, Design
-from runners.measure.opening import expected_opening_s, window_seconds
+from runners.measure.load import expected_opening_s, window_seconds
+from runners.measure.settings import BlockSettings
 from runners.measure.trial import can_be_suspended, sliced
-from runners.parameters import Profile
-from runners.records import Interval, System
+from runners.stats.verdicts import blocks_needed, precision_reached
+from runners.store.ledger import Run
 from runners.systems.ports import client_ports
-from runners.units import format_duration, format_half_width
 
 # After so many failures a system is not launched any more in this run.
 _FAILURES_TOLERATED = 2

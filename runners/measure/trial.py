@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from runners.contract.conformance import quick_check
 from runners.contract.requests import answer_tolerance, backend_work, contract_request, path_parameters
+from runners.core.records import WARM_UP_KINDS, Load, Request, System, Workload
 from runners.generators import GeneratorError
 from runners.machine.topology import format_cpu_list
 from runners.measure.design import Cell
-from runners.measure.load_source import Asked
-from runners.measure.opening import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, window_seconds
+from runners.measure.load import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, Asked, window_seconds
 from runners.measure.sampling import memory, role_sample
 from runners.measure.window import in_one_piece
-from runners.records import WARM_UP_KINDS, Load, Request, System, Workload
 from runners.systems.backend import Backend
 from runners.systems.catalogue import Service
 from runners.systems.ports import wait_for_ports
 from runners.systems.process import ServerProcess
 
 if TYPE_CHECKING:
-    from runners.measure.block import BlockSettings
+    from runners.measure.settings import BlockSettings
 
 _SAID_CHARACTERS = 500
 

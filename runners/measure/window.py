@@ -18,13 +18,11 @@ from typing import Any, Self
 
 import psutil
 
+from runners.core.records import MEASURED_KINDS, Load
 from runners.generators import LOAD_FOLDER
-from runners.measure.load_source import Asked, LoadSource
-from runners.measure.opening import LEAST_WATCHED, MOST_OPENING_S, wait_until_open
-from runners.measure.other_processes import OtherProcesses
-from runners.measure.sampling import memory, snapshot, total_cpu_s
-from runners.measure.stopped_clock import StoppedClock
-from runners.records import MEASURED_KINDS, Load
+from runners.measure.load import LEAST_WATCHED, MOST_OPENING_S, Asked, LoadSource, wait_until_open
+from runners.measure.sampling import OtherProcesses, memory, snapshot, total_cpu_s
+from runners.measure.virtual_clock import StoppedClock
 from runners.systems.backend import counted, work_done
 from runners.systems.process import descendants
 from runners.systems.sandbox import Sandbox

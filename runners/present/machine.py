@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter
 
-from runners.present.frames import Results, measured, without_placebo
-from runners.present.markup import Cell, Fragment, Group, table
-from runners.present.theme import HUES, INK, QUIET, RULE, Chart, mixed, panels, themed
-from runners.present.wording import PERCENT, RATES, TIMES, amount, listing, quantity
-from runners.records import GENERATOR_LIMITED
+from runners.core.records import GENERATOR_LIMITED
+from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity
+from runners.present.kit.frames import Results, measured, without_placebo
+from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.theme import HUES, INK, QUIET, RULE, Chart, mixed, panels, themed
 
 _ROLES = {"server": HUES[0], "generator": HUES[1], "housekeeping": HUES[2]}
 _CORES_IN_A_ROW = 8

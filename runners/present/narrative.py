@@ -1,16 +1,18 @@
-"""Conclusions written from the numbers of the run: generic over systems and workloads, true again after a re-run."""
+"""Conclusions written from the numbers of the run, and the abstract that shows the first of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
+from IPython.display import display
 
-from runners.present import sentences
-from runners.present.frames import Results, leaders, measured, without_placebo, workload_title
-from runners.present.markup import Fragment, unbroken
-from runners.records import GENERATOR_LIMITED
-from runners.units import format_duration, format_half_width
+from runners.core.records import GENERATOR_LIMITED
+from runners.core.units import format_duration, format_half_width
+from runners.present import narrative
+from runners.present.kit.frames import Results, leaders, measured, without_placebo, workload_title
+from runners.present.kit.markup import Fragment, unbroken
+from runners.present.throughput import sentences
 
 SMOKE = "This is a smoke run (profile quick): it shows that everything works and is not evidence for any comparison."
 
@@ -118,3 +120,26 @@ def _clearest(results: Results) -> pd.Series | None:
 
 def _said(found: Iterable[str]) -> list[str]:
     return [sentence for sentence in found if sentence]
+
+
+class Abstract:
+    """Shown at once with a line that says that nothing is measured yet; filled in when the results are there.
+
+    Parameters
+    ----------
+    waiting : that first line
+    """
+
+    def __init__(self, waiting: str = "Not measured yet: run all cells.") -> None:
+        self._shown = display(Narrative([waiting]), display_id=True)  # type: ignore[no-untyped-call]
+
+    def fill(self, results: Results, own: Sequence[str] = ()) -> None:
+        """Put the run's most important sentences in the place of the first line: the notebook's `own`, or the general ones."""
+        smoke = [narrative.SMOKE] if results.profile == "quick" else []
+        found = Narrative([*smoke, *own, narrative.precision(results)]) if own else narrative.abstract(results)
+        self.say(found)
+
+    def say(self, sentences: Narrative) -> None:
+        """Put these sentences in the place of the first line."""
+        if self._shown is not None:
+            self._shown.update(sentences)

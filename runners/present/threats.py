@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from runners.present.frames import Results, is_rated, measured, without_placebo
+from runners.core.records import PLACEBO
+from runners.core.units import PERCENT, amount, format_duration, format_half_width, listing
+from runners.present.kit.frames import Results, is_rated, measured, without_placebo
 from runners.present.narrative import Narrative
-from runners.present.wording import PERCENT, amount, listing
-from runners.records import PLACEBO
-from runners.units import format_duration, format_half_width
 
 _OFTEN = 0.1
 

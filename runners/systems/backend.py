@@ -1,18 +1,19 @@
-"""What runs behind servers (a database, a proxy's origin): started with them, and counted."""
+"""Backends of the servers (a database, a proxy's origin): lifecycle, statistics, and settings."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.image import Image
-from runners.systems.process import ServerProcess
+from runners.systems.process import POOL_PER_CPU, ServerProcess, pool_size
 from runners.systems.sockets import FIRST_PORT, free_ports
 
 _COUNT_TIMEOUT_S = 10.0
@@ -153,3 +154,18 @@ def backends_of(
             launched[server.name] = Backend(build(server, image), port, list(cpus))
             stack.enter_context(launched[server.name])
         yield launched
+
+
+def stated_settings(server: Server) -> dict[str, str]:
+    """The settings in the file that the manifest names, without comments and quotes; empty where it names none."""
+    if server.settings is None:
+        return {}
+    text = (server.folder / server.settings).read_text(encoding="utf-8")
+    found = re.findall(r"^(\w+)\s*=\s*('[^']*'|[^#\n]*)", text, re.MULTILINE)
+    return {name: value.strip().strip("'") for name, value in found}
+
+
+def backend_facts(backend: Server, cpus: Sequence[int]) -> dict[str, Any]:
+    """What ``run.json`` says of a backend behind servers on `cpus`: title, settings, and connections of each server (pool_count)."""
+    pools = {"pool_count": pool_size(cpus), "pool_per_cpu_count": POOL_PER_CPU}
+    return {"title": backend.title, **pools, "settings": stated_settings(backend)}

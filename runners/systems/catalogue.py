@@ -9,9 +9,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from runners.errors import WrkbookError, did_you_mean
-from runners.folders import SERVERS
-from runners.records import System
+from runners.core.errors import WrkbookError, did_you_mean
+from runners.core.folders import SERVERS
+from runners.core.records import System
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 

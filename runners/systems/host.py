@@ -9,7 +9,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 
 _PROGRAMS = {"mmdebstrap": "mmdebstrap", "bwrap": "bubblewrap", "newuidmap": "uidmap"}
 _SETTINGS = Path("/proc/sys")

@@ -19,10 +19,9 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from runners.errors import WrkbookError
-from runners.folders import cache_folder
+from runners.core.errors import WrkbookError
+from runners.core.folders import cache_folder, exclusive
 from runners.systems import host
-from runners.systems.locking import exclusive
 
 SUITE = "forky"
 # Raised when the recipe below changes what is in the root.

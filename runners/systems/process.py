@@ -13,11 +13,10 @@ from typing import Self
 
 import psutil
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 from runners.systems.build import Artifact
-from runners.systems.sandbox import Sandbox
+from runners.systems.sandbox import Sandbox, Tail
 from runners.systems.sockets import LOOPBACK, is_free, listening_inodes, socket_inodes
-from runners.systems.tail import Tail
 
 # Connections that a server keeps to its backend for each of its CPUs.
 POOL_PER_CPU = 10

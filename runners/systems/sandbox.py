@@ -1,11 +1,16 @@
-"""The command line of bubblewrap: one program inside the image, seeing nothing of the host but the network."""
+"""The command line of bubblewrap, the end of what a sandboxed program prints, and sandboxes that lost their owner."""
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import psutil
 
 from runners.systems.image import NETWORK_FILES, Image
 
@@ -76,3 +81,77 @@ class Sandbox:
         if cpus:
             words += ["taskset", "--cpu-list", ",".join(map(str, cpus))]
         return [*words, *argv]
+
+
+_CHUNK_BYTES = 64 * 1024
+_JOIN_S = 0.5
+
+
+class Tail:
+    """A pipe that is always read, and remembers the last `most_bytes`.
+
+    Attributes
+    ----------
+    descriptor : for the process to write to; :meth:`started` closes it here once the process has its own
+    """
+
+    def __init__(self, most_bytes: int = 4096) -> None:
+        reading, self.descriptor = os.pipe()
+        self._most_bytes, self._last = most_bytes, b""
+        self._thread = threading.Thread(target=self._read, args=(reading,), daemon=True)
+        self._thread.start()
+
+    def started(self) -> None:
+        """Leave the writing end to the process: the pipe ends with the last that holds it."""
+        os.close(self.descriptor)
+
+    def text(self, *, ended: bool) -> str:
+        """What it printed last; of a process that has ended, all that was still on its way too."""
+        if ended:
+            self._thread.join(_JOIN_S)
+        return self._last.decode(errors="replace").strip()
+
+    def _read(self, reading: int) -> None:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            while chunk := pipe.read(_CHUNK_BYTES):
+                self._last = (self._last + chunk)[-self._most_bytes :]
+
+
+_PR_SET_CHILD_SUBREAPER = 36
+_SANDBOX = "bwrap"
+_END_TIMEOUT_S = 10.0
+
+
+@contextmanager
+def orphans_ended() -> Iterator[None]:
+    """While the context lasts, take in what descendants leave behind; at its end, kill the sandboxes among that."""
+    own = set(psutil.Process().children())
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        yield
+    finally:
+        # One that was about to start its process 1 leaves that behind in turn.
+        while found := _sandboxes(own):
+            for process in found:
+                _kill(process)
+            if psutil.wait_procs(found, _END_TIMEOUT_S)[1]:
+                break
+        prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def _sandboxes(own: set[psutil.Process]) -> list[psutil.Process]:
+    found = []
+    for process in set(psutil.Process().children()) - own:
+        with suppress(psutil.Error):
+            if process.name() == _SANDBOX:
+                found.append(process)
+    return found
+
+
+def _kill(process: psutil.Process) -> None:
+    """Kill it and all below it: with its process 1, a sandbox loses everything that is in it."""
+    with suppress(psutil.Error):
+        for below in [*process.children(recursive=True), process]:
+            with suppress(psutil.Error):
+                below.kill()

@@ -6,9 +6,9 @@ import re
 import shutil
 from pathlib import Path
 
-from runners.errors import WrkbookError
-from runners.folders import SERVERS
-from runners.records import PLACEBO
+from runners.core.errors import WrkbookError
+from runners.core.folders import SERVERS
+from runners.core.records import PLACEBO
 from runners.systems.catalogue import Catalogue, Server, check_name, load_server
 
 SKELETON = Path(__file__).parent / "new_server"

@@ -8,7 +8,7 @@ import struct
 from itertools import islice
 from pathlib import Path
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 
 LOOPBACK = "127.0.0.1"
 # Below the range from which the kernel takes ports for outgoing connections, or a client could be on a server's port.

@@ -7,9 +7,9 @@ import re
 from importlib.metadata import version
 from typing import Any
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
+from runners.systems.build import own_level
 from runners.systems.catalogue import Server
-from runners.systems.cpu_level import own_level
 from runners.systems.image import SUITE, Image
 
 _TOOLCHAIN = ("wrk", "g++", "golang-go", "libc6")

@@ -11,7 +11,7 @@ LAUNCHES = 8
 
 @dataclass
 class MadeUp:
-    """A :class:`runners.analyse.cell_ratios.Measured`, whose paired ratios have intervals of a relative half-width."""
+    """A :class:`runners.analyse.claims.ratios.Measured`, whose paired ratios have intervals of a relative half-width."""
 
     cells: pd.DataFrame
     noise_floor_ratio: dict = field(default_factory=dict)

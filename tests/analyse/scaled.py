@@ -2,8 +2,8 @@
 
 from unittest import mock
 
-from runners.ledger import Run
-from runners.records import Load
+from runners.core.records import Load
+from runners.store.ledger import Run
 from tests.analyse import synthetic
 
 BASE_BYTES, AFTER_START_BYTES = 20_000_000, 12_000_000

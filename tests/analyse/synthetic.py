@@ -2,8 +2,8 @@
 
 import random
 
-from runners.ledger import Run
-from runners.records import MEASURED_KINDS, Histogram, Load
+from runners.core.records import MEASURED_KINDS, Histogram, Load
+from runners.store.ledger import Run
 from tests.generators import wrk_printer
 
 CONNECTIONS = 80

@@ -2,11 +2,11 @@
 
 import pytest
 
-from runners.analyse.checks import answer_size, bottleneck, trial_checks
+from runners.analyse.checks.trial import answer_size, bottleneck, trial_checks
 from runners.analyse.comparisons import launch_throughputs
 from runners.analyse.tables import build_tables, load_results
 from runners.analyse.usage import window_usage
-from runners.records import MEASURED_KINDS, Histogram, LoadErrors, LoadResult
+from runners.core.records import MEASURED_KINDS, Histogram, LoadErrors, LoadResult
 from tests.analyse.synthetic import trial, window
 
 

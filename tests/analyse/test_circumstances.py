@@ -2,9 +2,8 @@
 
 from types import SimpleNamespace
 
-from runners.analyse.circumstances import circumstances
-from runners.analyse.claims import load_claims
-from runners.analyse.faults import load_faults
+from runners.analyse.claims.flaws import circumstances, load_faults
+from runners.analyse.claims.register import load_claims
 from runners.analyse.published import sources
 
 CLAIMS = {claim.id: claim for claim in load_claims()}

@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
-from runners.analyse.claims import Claim, load_claims, published_amounts, published_value
+from runners.analyse.claims.register import Claim, load_claims, published_amounts, published_value
 from runners.analyse.published import figures, sources
-from runners.analyse.verdicts import SMALLEST_BAND
-from runners.errors import WrkbookError
-from runners.folders import NOTEBOOKS
+from runners.core.errors import WrkbookError
+from runners.core.folders import NOTEBOOKS
+from runners.stats.verdicts import SMALLEST_BAND
 
 CLAIMS = load_claims()
 FIGURES = figures()

@@ -4,12 +4,9 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from runners.analyse.claims import Claim, like_column, load_claims, published_amounts, published_value
-from runners.analyse.independence import follows_from, standing
-from runners.analyse.judgements import (
+from runners.analyse.claims.judgements import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
     REPRODUCED,
@@ -18,10 +15,11 @@ from runners.analyse.judgements import (
     VERDICTS,
     judge,
 )
+from runners.analyse.claims.register import Claim, like_column, load_claims, published_amounts, published_value
+from runners.analyse.claims.review import follows_from, judge_all, rank_agreement, standing
 from runners.analyse.published import figures
-from runners.analyse.register import judge_all, rank_agreement
 from runners.analyse.results import analyse
-from runners.analyse.verdicts import SMALLEST_BAND, holm
+from runners.stats.verdicts import SMALLEST_BAND, holm
 from tests.analyse import synthetic
 from tests.analyse.made_up import cell, run_of
 

@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runners.analyse.latencies import STATISTICS, Latencies, added_latencies, latencies_of
-from runners.records import Histogram
+from runners.core.records import Histogram
 
 WORKLOAD = "relay@moderate"
 launches = st.lists(

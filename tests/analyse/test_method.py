@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runners.analyse.comparisons import against_leader, compare_sides, leader_of
-from runners.analyse.verdicts import noise_floor, precision_reached, verdict
+from runners.stats.verdicts import noise_floor, precision_reached, verdict
 
 RATES = {"a": 1.0, "same": 1.0, "slower": 0.95}
 RUNS = 100

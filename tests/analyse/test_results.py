@@ -9,14 +9,13 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from runners.analyse.results import analyse
+from runners.analyse.summary import write_processed
 from runners.analyse.tables import measured_windows
-from runners.processed import write_processed
-from runners.summaries import read_summary
+from runners.store.processed import read_summary
 from tests.analyse.synthetic import run_of, trial
 
 RATES = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
-from runners.contract.oracle import BODY_LIMIT_BYTES, judge, normalised
+from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, normalised
 from tests.contract.fake_resources import Resources
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 from runners.contract import conformance
-from runners.contract.bodies import request_body
 from runners.contract.findings import AS_PUBLISHED
+from runners.contract.inputs import request_body
 from runners.contract.requests import contract_request
-from runners.records import Workload
+from runners.core.records import Workload
 from tests.contract.fake import RESOURCES, Served, serving
 
 FAULTY = tuple(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from runners.contract.bodies import request_body
-from runners.contract.oracle import BODY_LIMIT_BYTES, judge, receipt
+from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, receipt
+from runners.contract.inputs import request_body
 
 styles = st.sampled_from(["compact", "pretty"])
 seeds = st.integers(0, 2**32)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from runners.contract import answers, conformance
+from runners.contract import conformance, responses as answers
 from runners.contract.requests import contract_request
-from runners.records import Workload
+from runners.core.records import Workload
 from tests.contract.fake import RESOURCES, Served, serving
 
 SERVED = {service.workload: service for service in reversed(RESOURCES)}

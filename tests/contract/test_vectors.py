@@ -11,12 +11,12 @@ import yaml
 from hypothesis import given
 from jsonschema import Draft202012Validator
 
-from runners.contract.answers import echo_difference
-from runners.contract.bodies import request_body
 from runners.contract.conformance import stored
-from runners.contract.golden import golden
-from runners.contract.oracle import BODY_LIMIT_BYTES, judge, normalised
-from runners.contract.vectors import AS_SENT, PATH, dump, for_batch
+from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, normalised
+from runners.contract.inputs import request_body
+from runners.contract.responses import echo_difference
+from runners.contract.vectors.golden import golden
+from runners.contract.vectors.model import AS_SENT, PATH, dump, for_batch
 from runners.systems.catalogue import WorkloadName
 from tests.contract.strategies import good_bodies
 

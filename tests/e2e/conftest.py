@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.folders import PROJECT
+from runners.core.folders import PROJECT
 from tests.e2e.browser import browser
 
 WHOLE = ("00-machine", "01-ping", "02-json-decode", "03-json-roundtrip")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from runners.records import SUMMARY_SCHEMA
+from runners.core.records import SUMMARY_SCHEMA
 from tests.analyse.synthetic import run_of
 from tests.e2e.test_compare import wrkbook
 
@@ -146,6 +146,6 @@ def test_a_fault_is_measured_beside_equal_work(tmp_path):
 
 
 def test_it_comes_last_of_all_experiments():
-    from runners.execute import experiments
+    from runners.core.notebooks import experiments
 
     assert experiments()[-1] == PLACE

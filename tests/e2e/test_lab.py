@@ -11,7 +11,7 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 
-from runners.folders import NOTEBOOKS, PROJECT
+from runners.core.folders import NOTEBOOKS, PROJECT
 from runners.systems.sockets import free_ports, listening_addresses
 from tests.e2e.browser import browser
 

@@ -11,7 +11,7 @@ import time
 import psutil
 import pytest
 
-from runners.folders import NOTEBOOKS, PROJECT
+from runners.core.folders import NOTEBOOKS, PROJECT
 from tests.e2e.conftest import EXPERIMENTS, wrkbook
 
 pytestmark = pytest.mark.e2e

@@ -8,9 +8,9 @@ import shutil
 import pytest
 from bs4 import BeautifulSoup
 
-from runners.execute import experiments
-from runners.folders import PROJECT
-from runners.ledger import REFERENCE
+from runners.core.folders import PROJECT
+from runners.core.notebooks import experiments
+from runners.store.ledger import REFERENCE
 from tests.e2e.test_compare import wrkbook
 
 pytestmark = pytest.mark.e2e

@@ -8,16 +8,17 @@ from pathlib import Path
 import psutil
 
 from runners.analyse.tables import Tables, build_tables
+from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
-from runners.ledger import Run
 from runners.machine.pinning import plan_pinning
+from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import read_cores
-from runners.measure.block import BlockSettings, measure_block
+from runners.measure.block import measure_block
+from runners.measure.conformance import full_image
 from runners.measure.design import design
-from runners.measure.load_source import LoadSource
-from runners.measure.speed_probe import SpeedProbes
-from runners.measure.verify import full_image
-from runners.parameters import Profile
+from runners.measure.load import LoadSource
+from runners.measure.settings import BlockSettings
+from runners.store.ledger import Run
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue
 from tests.faults.harness import described

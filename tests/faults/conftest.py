@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from runners import quality
+from runners.cli import checks as quality
 
 pytest.register_assert_rewrite("tests.faults.harness", "tests.faults.blocks")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from runners.folders import NOTEBOOKS, PROJECT, cache_folder
-from runners.ledger import Run
+from runners.core.folders import NOTEBOOKS, PROJECT, cache_folder
+from runners.store.ledger import Run
 
 EXPERIMENT, RUN_ID, BLOCKS = "01-ping", "fault", 2
 # The smallest run there is: one server, its control, one workload.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from runners.contract.conformance import stored
-from runners.contract.oracle import judge
+from runners.contract.decoder.reference import judge
 
 _LONGEST_BYTES = 3000
 _POOL_COUNT = 400

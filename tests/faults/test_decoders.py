@@ -9,12 +9,12 @@ from itertools import islice
 import psutil
 import pytest
 
-from runners.contract.answers import body_difference
-from runners.contract.exchange import Connection, NoAnswerError
-from runners.contract.messages import Message
-from runners.contract.oracle import judge, normalised
-from runners.folders import cache_folder
-from runners.measure.verify import build_all
+from runners.contract.decoder.reference import judge, normalised
+from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.http.messages import Message
+from runners.contract.responses import body_difference
+from runners.core.folders import cache_folder
+from runners.measure.conformance import build_all
 from runners.systems.build import CACHE_ENV, Artifact, artifact, sources
 from runners.systems.catalogue import Catalogue
 from runners.systems.sandbox import Sandbox

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from runners import ledger
-from runners.errors import WrkbookError
-from runners.ledger import Run
+from runners.core.errors import WrkbookError
+from runners.store import ledger
+from runners.store.ledger import Run
 from tests.faults.blocks import measured, servers, settings
 from tests.faults.harness import (
     EXPERIMENT,

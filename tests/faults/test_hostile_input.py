@@ -5,10 +5,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from runners.errors import WrkbookError
-from runners.folders import PROJECT
-from runners.measure.verify import full_image
-from runners.present.report import write_report
+from runners.core.errors import WrkbookError
+from runners.core.folders import PROJECT
+from runners.measure.conformance import full_image
+from runners.present.html import write_report
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue, load_server
 from runners.systems.process import ServerProcess
@@ -16,7 +16,7 @@ from runners.systems.sockets import free_ports
 from tests.e2e.browser import browser
 from tests.faults.blocks import measured, servers, settings
 from tests.faults.harness import EXPERIMENT, Observed
-from tests.present.test_report import V4, every_fragment, hostile_sample, output
+from tests.present.test_html import V4, every_fragment, hostile_sample, output
 
 MARKER = "document.title = 'owned'; window.owned = true"
 SCRIPTS = f'<script>{MARKER}</script><img src=x onerror="{MARKER}"><svg onload="{MARKER}"></svg><a href="javascript:{MARKER}">x</a>'

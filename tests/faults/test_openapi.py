@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from runners.measure.verify import build_all
+from runners.measure.conformance import build_all
 from runners.systems.catalogue import Catalogue
 from tests.faults.conftest import FULL
 from tests.faults.servers import decoding, launched

@@ -4,8 +4,8 @@ import json
 import math
 from datetime import UTC, datetime, timedelta
 
-from runners import histograms
 from runners.generators.steps import print_steps
+from runners.stats import histograms
 
 
 def output(seen, errors, non_2xx, read_bytes, milliseconds, load) -> str:

@@ -4,7 +4,7 @@ import json
 import struct
 
 from runners.generators.perf_gauge_push import readable
-from runners.generators.perf_gauge_text import LATENCIES
+from runners.generators.perf_gauge_report import LATENCIES
 
 
 def output(succeeded, failed, answers, body_bytes, duration_ns, lost) -> str:

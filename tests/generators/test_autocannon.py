@@ -6,14 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from runners import histograms
+from runners.core.records import Histogram, Load, Request
 from runners.generators import GeneratorError
 from runners.generators.autocannon import Autocannon
 from runners.generators.autocannon_text import parse_text
-from runners.records import Histogram, Load, Request
+from runners.stats import histograms
 from tests.generators import autocannon_printer
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "autocannon"

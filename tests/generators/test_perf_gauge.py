@@ -5,15 +5,14 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from runners import histograms
+from runners.core.records import Histogram, Load, Request
 from runners.generators import GeneratorError
 from runners.generators.perf_gauge import PerfGauge, Portion, portion
 from runners.generators.perf_gauge_push import readable
-from runners.generators.perf_gauge_text import parse_text
-from runners.records import Histogram, Load, Request
+from runners.generators.perf_gauge_report import parse_text
+from runners.stats import histograms
 from tests.generators import perf_gauge_printer
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "perf-gauge"

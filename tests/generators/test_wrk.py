@@ -6,15 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
-from runners import histograms
+from runners.core.records import Histogram, Load, LoadErrors, Request
 from runners.generators import GeneratorError
 from runners.generators.wrk import Wrk
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS
-from runners.histograms import correct
-from runners.records import Histogram, Load, LoadErrors, Request
+from runners.stats import histograms
+from runners.stats.histograms import correct
 from tests.generators import wrk_printer
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "wrk"

@@ -3,13 +3,12 @@
 import math
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from runners.folders import PUBLISHED as FOLDER
+from runners.core.folders import PUBLISHED as FOLDER
+from runners.core.records import LoadErrors
 from runners.generators import GeneratorError
 from runners.generators.wrk_text import parse_text
-from runners.records import LoadErrors
 from tests.generators import wrk_printer
 
 FILES = {

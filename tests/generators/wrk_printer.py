@@ -7,8 +7,8 @@ import json
 import math
 from itertools import pairwise
 
-from runners import histograms
-from runners.records import Load
+from runners.core.records import Load
+from runners.stats import histograms
 
 
 def output(fields, load: Load, url="http://127.0.0.1:21400/", run="1s") -> str:

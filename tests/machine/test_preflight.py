@@ -9,13 +9,11 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from runners.machine import activity, processor, resources
-from runners.machine.activity import Activity, parse_cpu_ticks
-from runners.machine.findings import numbers_in, percent
-from runners.machine.preflight import measured_cpus, preflight
+from runners.machine import preflight as activity, processor, resources
+from runners.machine.facts import numbers_in, percent
+from runners.machine.preflight import Activity, measured_cpus, parse_cpu_ticks, preflight
 from runners.machine.resources import listened_on
 from runners.machine.topology import Core, read_cores
 

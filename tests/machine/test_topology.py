@@ -1,10 +1,9 @@
 """CPU lists, cores, and the pinning plan on machines of many kinds."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 from runners.machine.pinning import plan_pinning, plan_with_backend
 from runners.machine.topology import Core, format_cpu_list, parse_cpu_list, read_cores
 

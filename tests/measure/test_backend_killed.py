@@ -9,17 +9,18 @@ import pytest
 
 import runners.measure.run
 from runners.analyse.tables import build_tables, measured_windows
+from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
-from runners.ledger import Run
 from runners.machine.pinning import plan_with_backend
+from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import read_cores
-from runners.measure.block import BlockSettings, measure_block
+from runners.measure.block import measure_block
+from runners.measure.conformance import build_all, full_image
 from runners.measure.design import design
-from runners.measure.load_source import LoadSource
+from runners.measure.load import LoadSource
 from runners.measure.run import measure
-from runners.measure.speed_probe import SpeedProbes
-from runners.measure.verify import build_all, full_image
-from runners.parameters import Profile
+from runners.measure.settings import BlockSettings
+from runners.store.ledger import Run
 from runners.systems.catalogue import Catalogue
 from tests.faults.harness import send
 

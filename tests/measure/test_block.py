@@ -10,17 +10,18 @@ import psutil
 import pytest
 
 from runners.analyse.tables import build_tables
+from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
 from runners.generators.wrk import Wrk
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS, parse_exact
 from runners.machine.pinning import plan_pinning
+from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import read_cores
-from runners.measure.block import BlockSettings, measure_block
+from runners.measure.block import measure_block
+from runners.measure.conformance import build_all, full_image
 from runners.measure.design import design
-from runners.measure.load_source import LoadSource
-from runners.measure.speed_probe import SpeedProbes
-from runners.measure.verify import build_all, full_image
-from runners.parameters import Profile
+from runners.measure.load import LoadSource
+from runners.measure.settings import BlockSettings
 from runners.systems.catalogue import Catalogue
 
 pytestmark = pytest.mark.servers

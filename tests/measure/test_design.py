@@ -1,13 +1,12 @@
 """The design: which cells, in which order."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
+from runners.core.parameters import check_parameters
+from runners.core.records import System, Workload
 from runners.measure.design import Cell, design, load_shapes, side_by_side
-from runners.parameters import check_parameters
-from runners.records import System, Workload
 from runners.systems.catalogue import Catalogue
 
 

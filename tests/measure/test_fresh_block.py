@@ -10,16 +10,17 @@ import pytest
 
 from runners.analyse.tables import build_tables, load_results
 from runners.analyse.usage import window_usage
+from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
 from runners.machine.facts import raise_open_files_limit
 from runners.machine.pinning import plan_pinning
+from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import read_cores
-from runners.measure.block import BlockSettings, measure_block
+from runners.measure.block import measure_block
+from runners.measure.conformance import build_all, full_image
 from runners.measure.design import connection_shapes, design
-from runners.measure.load_source import LoadSource
-from runners.measure.speed_probe import SpeedProbes
-from runners.measure.verify import build_all, full_image
-from runners.parameters import Profile
+from runners.measure.load import LoadSource
+from runners.measure.settings import BlockSettings
 from runners.systems.catalogue import Catalogue
 
 pytestmark = pytest.mark.servers

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from runners.core.parameters import Profile
 from runners.measure.design import connection_shapes, design
 from runners.measure.run import Progress, blocks_to_stop, measure
-from runners.parameters import Profile
 from runners.systems.catalogue import Catalogue
 
 

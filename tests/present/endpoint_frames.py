@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from runners.records import PLACEBO
+from runners.core.records import PLACEBO
 from tests.present.frames import make_sample
 
 SYSTEMS = {"alpha": 1.0, "beta": 1.5, "gamma": 0.5, PLACEBO: 1.0}
@@ -47,7 +47,7 @@ def make_endpoints():
 
 
 def make_ratios(cells):
-    """As :func:`runners.analyse.agreement.shape_ratios` gives them."""
+    """As :func:`runners.analyse.comparisons.shape_ratios` gives them."""
     rows = [
         (row["system"], row["workload"].partition("@")[0], "other", SLOWER, SLOWER * 0.95, SLOWER * 1.04)
         for row in cells.to_dict("records")

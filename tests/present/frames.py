@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from runners.analyse.verdicts import bound, verdict
-from runners.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, Interval, percentile_column
+from runners.core.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, Interval, percentile_column
+from runners.stats.verdicts import bound, verdict
 
 FLOORS = {"gin": 78_000.0, "drogon": 121_000.0}
 SYSTEMS = [

@@ -7,9 +7,9 @@ import pytest
 from matplotlib.container import BarContainer
 from PIL import Image
 
-from runners.present import charts, curves
-from runners.present.theme import THEME, Chart, looks, use_theme
-from runners.records import PLACEBO
+from runners.core.records import PLACEBO
+from runners.present.kit.theme import THEME, Chart, looks, use_theme
+from runners.present.throughput import charts, curves
 from tests.present.frames import make_sample
 
 

@@ -7,9 +7,14 @@ import pytest
 from matplotlib.container import BarContainer
 from PIL import Image
 
-from runners.present import endpoint_charts, endpoint_tables, endpoint_words, endpoints
+from runners.core.records import PLACEBO
+from runners.present.endpoints import (
+    charts as endpoint_charts,
+    sentences as endpoint_words,
+    tables as endpoint_tables,
+    tables as endpoints,
+)
 from runners.present.threats import threats
-from runners.records import PLACEBO
 from tests.present.endpoint_frames import PINNING, SLOWER, make_endpoints, make_ratios
 from tests.present.test_charts import drawn_panels, words
 

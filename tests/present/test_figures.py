@@ -6,8 +6,8 @@ import io
 import nbformat
 from PIL import Image
 
-from runners.present import charts
-from runners.present.figures import write_figures
+from runners.present.html import write_figures
+from runners.present.throughput import charts
 from tests.present.frames import make_sample
 
 V4 = nbformat.v4

@@ -9,8 +9,8 @@ import pytest
 
 from runners.analyse.latencies import Latencies, added_latencies
 from runners.analyse.published import figures
-from runners.present import latency_charts, latency_tables
-from runners.records import PERCENTILES, PLACEBO, percentile_column
+from runners.core.records import PERCENTILES, PLACEBO, percentile_column
+from runners.present.latency import charts as latency_charts, tables as latency_tables
 from tests.analyse.test_latencies import drawn, moved
 
 DIRECT = "nginx"

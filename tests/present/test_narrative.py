@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from runners.present import narrative, sentences
-from runners.present.wording import PERCENT, RATES, RATIOS, TIMES, amount, decimals, listing, quantity, unit_of
-from runners.records import PLACEBO
+from runners.core.records import PLACEBO
+from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, decimals, listing, quantity, unit_of
+from runners.present import narrative
+from runners.present.throughput import sentences
 from tests.present.frames import make_comparisons, make_sample, make_shares
 
 NUMBER = re.compile(r"(?<![\w.+-])\d+(?:\.\d+)?(?![\w.]*[\w])")

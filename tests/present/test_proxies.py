@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from runners.present import charts, limits, narrative, proxy_sentences, proxy_tables, sentences
-from runners.records import PERCENTILES, PLACEBO, percentile_column
+from runners.core.records import PERCENTILES, PLACEBO, percentile_column
+from runners.present import narrative
+from runners.present.proxies import sentences as proxy_sentences, tables as proxy_tables
+from runners.present.throughput import charts, limits, sentences
 
 DIRECT = "nginx"
 CONNECTING, MODERATE = "relay@no-keepalive", "relay@moderate"

@@ -4,7 +4,7 @@ import pytest
 
 from runners.machine.pinning import plan_with_backend
 from runners.machine.topology import read_cores
-from runners.measure.verify import build_all
+from runners.measure.conformance import build_all
 from runners.systems.backend import backends_of
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess

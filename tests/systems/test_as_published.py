@@ -5,9 +5,9 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from runners.contract.bodies import request_body
 from runners.contract.conformance import check, quick_check
 from runners.contract.findings import AS_PUBLISHED
+from runners.contract.inputs import request_body
 from runners.systems.catalogue import Catalogue
 
 pytestmark = pytest.mark.servers

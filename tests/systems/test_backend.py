@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 from runners.systems.backend import Backend, Backends, Work, backend_name, backends_of, work_between
 from runners.systems.catalogue import Catalogue, load_server
 

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from runners.folders import cache_folder
-from runners.measure.verify import full_image
-from runners.systems.build_times import build_times, changed_file, output_bytes
+from runners.core.folders import cache_folder
+from runners.measure.build_times import build_times, changed_file, output_bytes
+from runners.measure.conformance import full_image
 from runners.systems.catalogue import Catalogue
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 from runners.generators.registry import GENERATORS
 from runners.systems.catalogue import Catalogue, load_server
 from runners.systems.versions import component_versions

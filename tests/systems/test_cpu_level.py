@@ -4,15 +4,13 @@ import re
 import subprocess
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from runners.folders import SERVERS
-from runners.measure.verify import full_image
-from runners.present import tables
-from runners.systems.build import artifact, build, build_environment
+from runners.core.folders import SERVERS
+from runners.measure.conformance import full_image
+from runners.present.throughput import tables
+from runners.systems.build import amd64_level, artifact, build, build_environment, own_level
 from runners.systems.catalogue import Build, Catalogue
-from runners.systems.cpu_level import amd64_level, own_level
 from runners.systems.skeleton import SKELETON
 from runners.systems.versions import component_versions
 

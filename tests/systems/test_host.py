@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 from runners.systems import host
 
 

@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from runners.systems.orphans import orphans_ended
+from runners.systems.sandbox import orphans_ended
 
 KERNEL = """
 import subprocess, sys, time

@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runners.errors import WrkbookError
-from runners.folders import PROJECT
+from runners.core.errors import WrkbookError
+from runners.core.folders import PROJECT
 from runners.machine.pinning import plan_pinning
 from runners.machine.topology import read_cores
+from runners.measure.conformance import build_all
 from runners.measure.sampling import role_sample, total_cpu_s
-from runners.measure.verify import build_all
 from runners.systems.backend import Backend, backends_of, work_between
 from runners.systems.catalogue import Catalogue, load_server
 from runners.systems.sockets import FIRST_PORT, free_ports, is_free, listening_addresses

@@ -11,10 +11,9 @@ import psutil
 import pytest
 
 from runners.contract.conformance import check
-from runners.contract.pairs import Backend as ScriptedBackend
-from runners.contract.pairs import connected
-from runners.contract.relay_cases import Proxy
-from runners.contract.relaying import check as check_relaying
+from runners.contract.proxy.cases import Proxy
+from runners.contract.proxy.check import check as check_relaying
+from runners.contract.proxy.rig import Backend as ScriptedBackend, connected
 from runners.measure.sampling import role_sample
 from runners.systems.backend import backends_of
 from runners.systems.build import build

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from runners.errors import WrkbookError
+from runners.core.errors import WrkbookError
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
 

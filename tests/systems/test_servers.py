@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from runners.contract.conformance import agree, check, storm
-from runners.errors import WrkbookError
-from runners.folders import PROJECT
+from runners.core.errors import WrkbookError
+from runners.core.folders import PROJECT
 from runners.measure.sampling import role_sample
 from runners.systems.sockets import LOOPBACK, is_free, listening_addresses
 from tests.contract.strategies import damaged_bodies, good_bodies

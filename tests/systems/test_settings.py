@@ -3,9 +3,9 @@
 import re
 
 from runners.contract.requests import STATEMENTS
+from runners.systems.backend import backend_facts, stated_settings
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import POOL_PER_CPU
-from runners.systems.settings import backend_facts, stated_settings
 
 CONFIGURATION = """# a comment = no setting
 port_less = 5

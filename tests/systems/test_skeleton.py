@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
-from runners.errors import WrkbookError
-from runners.folders import SERVERS
+from runners.core.errors import WrkbookError
+from runners.core.folders import SERVERS
 from runners.machine.pinning import plan_pinning
 from runners.machine.topology import read_cores
-from runners.measure.verify import full_image, verify_server
+from runners.measure.conformance import full_image, verify_server
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue, load_server
 from runners.systems.skeleton import new_server

@@ -1,0 +1,1 @@
+"""The checks of every trial, by subject."""

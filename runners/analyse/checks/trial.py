@@ -1,0 +1,236 @@
+"""The checks of every trial: each has a name, a finding, and what to do about it."""
+
+from __future__ import annotations
+
+import itertools
+from statistics import fmean
+from typing import Any
+
+from runners.analyse.checks.machine import memory_pressure, other_load, steal, throttling
+from runners.analyse.usage import ROLES, Windows, complete_looks, seen_by_probes
+from runners.core.records import WINDOW, Bottleneck, Check, LoadResult
+from runners.stats import histograms
+
+# More errors than this, as a share of the requests: a trial of the run's own load is void, and a cell is not ranked.
+ERRORS_TOLERANCE = 0.001
+SATURATED_FRACTION = 0.95
+_CLOCK_TOLERANCE = 0.05
+_LATE_TOLERANCE = 0.02
+_WARMUP_TOLERANCE = 0.10
+_OFFERED = 0.99
+_WORK_TOLERANCE = 0.01
+_OPEN_TOLERANCE = 0.01
+_LITTLE_TOLERANCE = 0.05
+
+
+def trial_checks(record: dict[str, Any], windows: Windows) -> list[Check]:
+    """Return all checks of one trial; `windows` are those of the kinds ``window`` and ``percentiles``."""
+    checks = [clock] if any(raw.get("turns") for raw, _ in windows) else []
+    checks += [identity, contract]
+    checks += [backend_work] if record.get("work_per_request") else []
+    checks += [answer_size]
+    checks += [connections_open, errors_by_kind] if asked_for(record) else [errors]
+    # At a fixed rate connections are not always busy, as Little's law has it.
+    checks += [offered] if any(raw["load"].get("rate_rps") for raw, _ in windows) else [little]
+    checks += [pinning, steal, other_load, throttling, memory_pressure, warm_up, generator_warnings]
+    return [check(record, windows) for check in checks]
+
+
+def identity(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that the launched process, and no other, listened on the port before and after each window."""
+    ok, port = all(raw["server_listened"] for raw, _ in windows), f"port {record['port']}"
+    detail = f"the launched process alone listened on {port}" if ok else f"{port} was not the launched process's alone"
+    return Check("answering process", ok, detail, "end other servers: ss -ltnp", void=True)
+
+
+def clock(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that suspended processes used at most 2 % of the CPU's time, and the virtual clock was right within 5 %."""
+    turns = [(raw["turns"], result) for raw, result in windows if raw.get("turns")]
+    worst = max((result.duration_s / about["ran_s"] for about, result in turns), key=lambda share: abs(share - 1))
+    late = max(used_s / about["ran_s"] for about, _ in turns for used_s in about["late_s"].values())
+    detail = (
+        f"the load generator's clock showed {worst:.1%} of the time in which it ran; "
+        f"{late:.2%} of the CPU's time was used between time slices"
+    )
+    ok = abs(worst - 1) <= _CLOCK_TOLERANCE and late <= _LATE_TOLERANCE
+    return Check("clock", ok, detail, "measure in one piece: -p slices 0", void=True)
+
+
+def contract(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that the answer was right before and after the windows."""
+    wrong = record["verified_before"]["difference"] or record["verified_after"]["difference"]
+    return Check("contract", not wrong, wrong or "right before and after", "./wrkbook verify", void=True)
+
+
+def answer_size(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that all answers together have as many bytes as that many verified answers."""
+    verified = record["verified_before"]
+    allowed = record.get("answer_tolerance", ERRORS_TOLERANCE)
+    worst = 0.0
+    for _, result in windows:
+        expected = verified["body_bytes" if result.bodies_only else "answer_bytes"]
+        seen = (result.requests_count - result.unseen_count) * expected
+        # Answers that were under way when the window ended are read in part.
+        difference = max(0.0, abs(result.read_bytes - seen) - result.connections_count * expected)
+        worst = max(worst, difference / max(1, seen))
+    detail = f"answers of {verified['answer_bytes']} bytes, as verified"
+    detail += f", ±{allowed:.0%}" if allowed > ERRORS_TOLERANCE else ""
+    if worst > allowed:
+        detail = f"bytes read differ by {worst:.2%} from verified answers"
+    return Check("answer size", worst <= allowed, detail, "./wrkbook verify", void=True)
+
+
+def errors(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that there were no errors; more than 0.1 % of the requests make the trial void."""
+    total = sum(result.errors.total_count for _, result in windows)
+    requests = sum(result.requests_count for _, result in windows)
+    detail = f"{total} errors in {requests} requests" if total else "none"
+    detail = detail if requests else "no request was completed"
+    advice = "lower connections, or see what the server prints: ./wrkbook serve" if total else ""
+    void = not requests or total / (requests + total) > ERRORS_TOLERANCE
+    return Check("errors", total == 0 and requests > 0, detail, advice, void=void)
+
+
+def asked_for(record: dict[str, Any]) -> int | None:
+    """Return the number of connections that a trial is about; None where it is about something else."""
+    shape = record.get("shape", {})
+    # Without keep-alive only those are open whose request is under way.
+    count: int | None = None if shape.get("keepalive_requests") else shape.get("connections")
+    return count
+
+
+def connections_open(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that the kernel's table had the wanted number of accepted connections in mid-window, within 1 %."""
+    asked = asked_for(record) or 0
+    samples = [sample for raw, _ in windows for sample in raw["samples"] if "connections_count" in sample]
+    if not samples:
+        return Check("connections", False, "not counted: the window was too short", "use longer windows")
+    worst = max((sample["connections_count"] for sample in samples), key=lambda count: abs(count - asked))
+    opening_s = max(raw["load"].get("opening_s", 0.0) for raw, _ in windows)
+    opened = f", open after {opening_s:.2g} s" if opening_s else ""
+    detail = f"{worst} of {asked} connections were open{opened}"
+    advice = "the server accepts too slowly or refuses: its backlog (listen), its limit of open files (ulimit -Hn)"
+    return Check("connections", abs(worst - asked) <= _OPEN_TOLERANCE * asked, detail, advice)
+
+
+def errors_by_kind(record: dict[str, Any], windows: Windows) -> Check:
+    """Show errors as what the server makes of so many connections: they do not make the trial void."""
+    kinds = ("connect", "read", "write", "timeout", "status")
+    counts = {kind: sum(getattr(result.errors, f"{kind}_count") for _, result in windows) for kind in kinds}
+    named = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)
+    requests = sum(result.requests_count for _, result in windows)
+    detail = f"{named} in {requests} requests" if named else "none"
+    detail = detail if requests else f"no request was completed ({named or 'no error was counted'})"
+    advice = "this is the server's result at this number of connections; ./wrkbook serve shows what it prints"
+    return Check("errors", not named and requests > 0, detail, advice, void=not requests)
+
+
+def backend_work(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that the backend counted the work that the requests need, within 1 %; else the trial is void.
+
+    It has also worked for requests that were under way when the window ended: up to one a connection.
+    """
+    wanted, wrong = record["work_per_request"], []
+    for raw, result in windows:
+        work, requests = raw["backend_work"], result.requests_count
+        if work is None:
+            wrong.append("the backend could not be asked")
+            continue
+        for kind, what in itertools.product(work, ("calls", "rows")):
+            each = wanted.get(kind, {}).get(what, 0)
+            least = requests * each * (1 - _WORK_TOLERANCE)
+            spare = max(requests, 100) * _WORK_TOLERANCE * max(1, each)
+            if not least <= work[kind][what] <= (requests + result.connections_count) * each + spare:
+                wrong.append(f"{work[kind][what]} {what} of {kind} for {requests} requests of {each}")
+    detail = wrong[0] if wrong else "queries and rows, counted by the backend, are those of the requests"
+    return Check("backend work", not wrong, detail, "./wrkbook verify; is someone else using it?", void=True)
+
+
+def offered(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that an open loop achieved at least 99 % of the rate that was asked for."""
+    worst = min(result.throughput_rps / raw["load"]["rate_rps"] for raw, result in windows)
+    advice = "the server, or the load generator, cannot carry this rate: its latencies are not those of that rate"
+    return Check("offered load", worst >= _OFFERED, f"{worst:.1%} of the offered rate was achieved", advice)
+
+
+def little(record: dict[str, Any], windows: Windows) -> Check:
+    """Check Little's law within 5 % on windows in one piece: connections = throughput × mean service time.
+
+    It holds where all connections are always busy (Little, Operations Research, 1961). Requests under way when the window ended
+    are not counted as completed: up to one service time for each connection.
+    """
+    results = [result for raw, result in windows if not raw.get("turns")]
+    if not results:
+        return Check("Little's law", False, "no window in one piece: there are no percentiles")
+    ratios = [little_ratio(result) for result in results]
+    under_way = [mean_service_s(result) / result.duration_s for result in results]
+    excesses = [abs(ratio - 1) - (more if ratio < 1 else 0.0) for ratio, more in zip(ratios, under_way, strict=True)]
+    worst = max(ratios, key=lambda ratio: abs(ratio - 1))
+    advice = "service times miss time that requests spend waiting in the load generator: trust the throughput more"
+    detail = f"throughput × mean service time is {worst:.1%} of the connections"
+    return Check("Little's law", max(excesses) <= _LITTLE_TOLERANCE, detail, advice)
+
+
+def little_ratio(result: LoadResult) -> float:
+    """Return throughput × mean service time / connections; below 1, requests waited inside the load generator."""
+    return result.throughput_rps * mean_service_s(result) / result.connections_count
+
+
+def mean_service_s(result: LoadResult) -> float:
+    """Return the mean service time in seconds; NaN without a sample."""
+    return histograms.mean(result.service_time.values_us, result.service_time.counts) * 1e-6
+
+
+def pinning(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that every thread of server, generator and backend was on its CPUs in every sample."""
+    looks = [sample for raw, _ in windows for sample in complete_looks(raw)]
+    seen = [(role, sample[role]) for sample in looks for role in ROLES if role in sample]
+    strays = [
+        f"{role} thread {stray['thread']} on CPU {stray['cpu']} (allowed {stray['allowed']})"
+        for role, processes in seen
+        for stray in processes["strays"]
+    ]
+    ok = not strays and bool(looks) and all(processes["threads_count"] for _, processes in seen)
+    detail = f"all threads on their CPUs in {len(looks)} looks" if ok else "no thread could be looked at"
+    detail = strays[0] if strays else detail
+    return Check("pinning", ok, detail, "something changes affinities: look for cpusets or a pinning daemon", void=True)
+
+
+def warm_up(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that the first window was within 10 % of the rest, relative to the CPU's speed where that is known."""
+    windows = [(raw, result) for raw, result in windows if raw["kind"] == WINDOW]
+    if len(windows) < 2:
+        return Check("warm-up", True, "one window: nothing to compare it with")
+    probes = [seen_by_probes(record, raw) for raw, _ in windows]
+    speeds = [seen["probe_mean_hz"] * seen["probe_wakes_hz"] for seen in probes]
+    rates = [result.throughput_rps for _, result in windows]
+    if all(speed > 0 for speed in speeds):
+        rates = [rate / speed for rate, speed in zip(rates, speeds, strict=True)]
+    change = rates[0] / fmean(rates[1:]) - 1
+    detail = f"first window {change:+.1%} against the rest"
+    advice = "use the publication profile: its warm-up is longer"
+    return Check("warm-up", abs(change) <= _WARMUP_TOLERANCE, detail, advice)
+
+
+def generator_warnings(record: dict[str, Any], windows: Windows) -> Check:
+    """Check that the load generator's parser found nothing odd."""
+    found = dict.fromkeys(warning for _, result in windows for warning in result.warnings)
+    return Check("load generator", not found, "; ".join(found) or "its report is complete and agrees with itself")
+
+
+def bottleneck(
+    server_busy: float, generator_busy: float, backend_busy: float, *, apart: bool = True, generator_ahead: bool = False
+) -> Bottleneck:
+    """Return the limit, from the shares of time that the CPUs of each role were not idle (NaN: no such role).
+
+    ``both``: server and generator were busy, or share busy CPUs (not `apart`): a faster generator might get more.
+    Where generator and backend are both busy, on CPUs that they share, the limit is the one that used more CPU time: the
+    generator if `generator_ahead`.
+    """
+    backend_is_busy = backend_busy >= SATURATED_FRACTION
+    generator_limits = generator_busy >= SATURATED_FRACTION and (generator_ahead or not backend_is_busy)
+    if server_busy >= SATURATED_FRACTION:
+        return "both" if generator_limits or not apart else "server"
+    if generator_limits:
+        return "generator"
+    return "backend" if backend_is_busy else "unsaturated"

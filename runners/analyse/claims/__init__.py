@@ -1,0 +1,1 @@
+"""Published claims: the register, the verdicts, and the known flaws."""

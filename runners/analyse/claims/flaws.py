@@ -1,0 +1,179 @@
+"""Known flaws of the published set-ups, what each changes, and how their circumstances differ from ours.
+
+A fault is shown by two cells that were measured in the same blocks: one has it, the other does the same without it. Their
+paired ratio is its effect; whoever compares a system that has the fault with one that has not, has that factor in the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from pathlib import Path
+
+import pandas as pd
+from pydantic import Field, model_validator
+
+from runners.analyse.claims.ratios import Measured, cell_ratio, row_of
+from runners.analyse.claims.register import CellName, Claim, published_value
+from runners.analyse.published import Source, Written, read_toml
+from runners.analyse.recorded import Recorded
+from runners.core.folders import PUBLISHED
+from runners.core.records import Workload
+from runners.stats.estimates import UNKNOWN, as_columns
+from runners.stats.verdicts import bound, verdict
+
+# As published.
+_BATCH_SIZES = (1, 10)
+
+
+class FaultyCell(Written):
+    """A cell of ours: a system and a batch of so many operations."""
+
+    system: str
+    workload: str
+    operations: int = Field(ge=1)
+
+    @property
+    def name(self) -> CellName:
+        """As the cells of a run name it."""
+        return CellName(self.system, Workload(self.workload, operations=self.operations).label)
+
+
+class Fault(Written):
+    """One fault; `having` and `without` are the cells that show it, `unmeasured` says why there are none.
+
+    `experiments` are those whose claims an unmeasured fault touches.
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    source: str
+    title: str = Field(min_length=1, max_length=40)
+    what: str
+    having: FaultyCell | None = Field(default=None, alias="with")
+    without: FaultyCell | None = None
+    unmeasured: str = ""
+    experiments: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_shown_or_says_why_not(self) -> Fault:
+        if len({self.having is None, self.without is None, bool(self.unmeasured)}) > 1:
+            raise ValueError("a fault has two cells, with and without it, or says why it is unmeasured")
+        return self
+
+    @property
+    def cells(self) -> tuple[FaultyCell, ...]:
+        """Both cells, or none."""
+        return (self.having, self.without) if self.having and self.without else ()
+
+
+class _Register(Written):
+    fault: tuple[Fault, ...]
+
+
+def load_faults(path: Path = PUBLISHED / "faults.toml") -> tuple[Fault, ...]:
+    """Return the register; errors as of :func:`runners.analyse.published.read_toml`."""
+    return read_toml(path, _Register).fault
+
+
+def effects(faults: Iterable[Fault], run: Measured) -> pd.DataFrame:
+    """Return the throughput with each fault over that without it, paired within the blocks of the run that measured both.
+
+    Columns: id, source, title, what, having, without, ratio, ratio_low, ratio_high; having_bound and without_bound (whether the generator
+    limited that cell); verdict (of the cell with the fault, read off the interval; exploratory, as nothing is corrected for the number
+    of faults); why (there is no ratio, or it is a bound).
+    """
+    return pd.DataFrame([_effect(fault, run) for fault in faults])
+
+
+def _effect(fault: Fault, run: Measured) -> dict[str, object]:
+    row = fault.model_dump(include={"id", "source", "title", "what"}) | {"having": "", "without": ""}
+    row |= as_columns(UNKNOWN, "ratio") | {"having_bound": False, "without_bound": False}
+    row |= {"verdict": "not comparable", "why": fault.unmeasured}
+    if not fault.cells:
+        return row
+    having, without = (cell.name for cell in fault.cells)
+    row |= {"having": str(having), "without": str(without)}
+    if reasons := [f"{cell}: {why}" for cell in (having, without) if (why := _unsound(run, cell))]:
+        return row | {"why": "; ".join(reasons)}
+    found = cell_ratio(run, "throughput_rps", having, without)
+    if math.isnan(found.interval.value):
+        return row | {"why": "no block has sound trials of both"}
+    limited = " and ".join(map(str, compress((having, without), found.bound)))
+    row |= as_columns(found.interval, "ratio") | dict(zip(("having_bound", "without_bound"), found.bound, strict=True))
+    row |= {"verdict": verdict(found.interval, found.floor, bound(*found.bound))}
+    return row | {"why": f"the load generator was the limit of {limited}" if limited else ""}
+
+
+def touching(faults: Iterable[Fault], claim: Claim) -> list[Fault]:
+    """Return the faults of a claim's source that touch its cells.
+
+    A fault of a handler touches its system at any batch size; one of the load touches every system at that load.
+    """
+    return [fault for fault in faults if fault.source == claim.source and _touches(fault, claim)]
+
+
+def _touches(fault: Fault, claim: Claim) -> bool:
+    if not fault.cells:
+        return claim.experiment in fault.experiments
+    having, without = fault.cells
+    if having.system == without.system:
+        return without.name.workload in claim.workloads
+    return any(without.model_copy(update={"operations": size}).name in claim.cells for size in _BATCH_SIZES)
+
+
+def explained(claims: Iterable[Claim], figures: pd.DataFrame, faults: Sequence[Fault], run: Measured) -> pd.DataFrame:
+    """Return what published ratios of throughputs become with the faults and without them, on one machine and in the same blocks.
+
+    Columns: id, first, second, workload, published; equal and faulty, each a ratio with _low and _high. Only claims that compare two
+    systems of which at least one has a faulty stand-in have a row.
+    """
+    stand_ins: dict[CellName, CellName] = {}
+    for having, without in (fault.cells for fault in faults if fault.cells):
+        if having.system != without.system:
+            stand_ins.setdefault(without.name, having.name)
+    rows = []
+    for claim in claims:
+        if claim.kind != "ratio" or claim.metric != "throughput_rps" or stand_ins.keys().isdisjoint(claim.cells):
+            continue
+        first, second = claim.cells
+        faulty = [stand_ins.get(cell, cell) for cell in claim.cells]
+        if any(_unsound(run, cell) for cell in (*claim.cells, *faulty)):
+            continue
+        about: dict[str, object] = {
+            "id": claim.id,
+            "first": first.system,
+            "second": second.system,
+            "workload": first.workload,
+        }
+        equal, flawed = (cell_ratio(run, "throughput_rps", *cells).interval for cells in (claim.cells, faulty))
+        # Where no block has sound trials of both there is no ratio.
+        if not (math.isnan(equal.value) or math.isnan(flawed.value)):
+            ratios = as_columns(equal, "equal") | as_columns(flawed, "faulty")
+            rows.append(about | {"published": published_value(claim, figures)} | ratios)
+    columns = ["id", "first", "second", "workload", "published"]
+    return pd.DataFrame(rows, columns=[*columns, *as_columns(UNKNOWN, "equal"), *as_columns(UNKNOWN, "faulty")])
+
+
+def _unsound(run: Measured, cell: CellName) -> str:
+    row = row_of(run, "throughput_rps", cell)
+    status = "not measured" if row.empty else str(row["status"])
+    return "" if status == "ok" else status
+
+
+def circumstances(claim: Claim, source: Source, run: Recorded | None, faults: Sequence[Fault]) -> dict[str, str]:
+    """Return published_cpu, cpu, published_versions, versions and flaws (those known that touch its cells), as text for people."""
+    return {
+        "published_cpu": source.cpu or "not stated",
+        "cpu": str(run.machine.get("cpu", "")) if run else "",
+        "published_versions": ", ".join(map(" ".join, source.versions.items())) or "not stated",
+        "versions": _components(claim, run.versions.get("components", {})) if run else "",
+        "flaws": "; ".join(fault.title for fault in touching(faults, claim)),
+    }
+
+
+def _components(claim: Claim, versions: dict[str, str]) -> str:
+    """Return the versions of the claim's servers, which ``run.json`` has by component and server: ``Go (gin)``."""
+    servers = [f" ({system.partition('+')[0]})" for system in claim.systems]
+    found = (f"{name.removesuffix(end)} {versions[name]}" for end in servers for name in versions if name.endswith(end))
+    return ", ".join(dict.fromkeys(found))

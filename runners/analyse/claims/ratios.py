@@ -1,0 +1,144 @@
+"""The ratio of any quantity of any two cells of a run, with the run's own interval, and its tests against a limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from runners.analyse.claims.register import CellName, over
+from runners.core.records import GENERATOR_LIMITED, Interval
+from runners.stats.estimates import log_arm, ratio_of
+from runners.stats.verdicts import band
+
+# Read from the kernel, whichever generator makes the load.
+_OF_THE_SERVER = {"build_s", "rss_peak_bytes", "threads_count", "cpu_per_request_s"}
+# Sums over all windows of a run: there is nothing to estimate.
+_COUNTS = {"errors_count", "threads_count"}
+
+
+class Measured(Protocol):
+    """The part of a run that claims are judged by; :class:`runners.analyse.results.Results` has it."""
+
+    @property
+    def cells(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
+    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Mapping[str, Any]: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class CellRatio:
+    """The first cell's amount over the second's.
+
+    `interval` has NaN ends where the run has none; `launches_count` is that of the cell with fewer launches. `floor` is the larger noise
+    floor of their workloads: 0.013 is 1.3 %, NaN is unknown. `bound` says which cells the generator limited; of a quantity that does not
+    depend on the load, none.
+    """
+
+    interval: Interval
+    floor: float
+    launches_count: float
+    bound: tuple[bool, ...]
+    more_is_better: bool
+
+    @property
+    def inverse(self) -> CellRatio:
+        """The second cell's amount over the first's."""
+        inverted = Interval(*(over(1, end) for end in (self.interval.value, self.interval.high, self.interval.low)))
+        return replace(self, interval=inverted, bound=self.bound[::-1])
+
+    @property
+    def edge(self) -> float:
+        """The end of the noise band: above it the first cell has more."""
+        return 1 + band(self.floor)
+
+    @property
+    def is_decidable(self) -> bool:
+        """Whether no cell was limited by the generator, or only the better one: then the true distance is larger still."""
+        first_is_better = (self.interval.value > 1) == self.more_is_better
+        return not any(self.bound) or self.bound == (first_is_better, not first_is_better)
+
+    def p_above(self, limit: float) -> float:
+        """Return the one-sided p-value of "the ratio is at most `limit`": below 0.025 exactly where the interval lies above it.
+
+        The inverse of the t interval of a logarithm, from the arm that points to the limit; 1 without an interval.
+        """
+        value, low, high = self.interval.value, self.interval.low, self.interval.high
+        if math.isnan(low) or math.isnan(high):
+            return 1.0
+        arm = log_arm(value, low if value > limit else high)
+        if not arm:
+            return 0.0 if value > limit else 1.0
+        freedom = self.launches_count - 1
+        return float(stats.t.sf(math.log(value / limit) / arm * stats.t.ppf(0.975, freedom), freedom))
+
+    def p_below(self, limit: float) -> float:
+        """Return the one-sided p-value of "the ratio is at least `limit`"."""
+        return self.inverse.p_above(1 / limit)
+
+
+def missing(run: Measured, metric: str, cell: CellName, generator: str) -> str:
+    """Return why a run has no such amount as `generator` would print it; empty where it has one."""
+    row = row_of(run, metric, cell)
+    if row.empty:
+        return f"{cell} was not measured"
+    if row["status"] != "ok":
+        return f"{cell} {row['status']}"
+    used = row.get("generator", generator)
+    if metric not in _OF_THE_SERVER and used != generator:
+        return f"{cell} was measured with {used}, and published with {generator}"
+    return "" if metric in row and pd.notna(row[metric]) else f"{cell} has no {metric}"
+
+
+def amount(run: Measured, metric: str, cell: CellName) -> Interval:
+    """Return the amount of a metric in a cell; low and high are NaN where the run gives no interval."""
+    row = row_of(run, metric, cell)
+    value = float(row[metric])
+    if metric in _COUNTS:
+        return Interval(value, value, value)
+    stem, _, unit = metric.rpartition("_")
+    return Interval(value, *(float(row.get(f"{stem}_{end}_{unit}", math.nan)) for end in ("low", "high")))
+
+
+def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) -> CellRatio:
+    """Return the ratio of two cells that have the metric.
+
+    Throughputs are paired within the run's blocks. For all else the interval is made from those of the two amounts. It is wider than a
+    paired one, as what a block did to both does not cancel.
+    """
+    rows = [row_of(run, metric, cell) for cell in (first, second)]
+    if metric == "throughput_rps":
+        found = run.paired(first, second)
+        interval = Interval(*(float(found[name]) for name in ("ratio", "ratio_low", "ratio_high")))
+        launches = float(found["blocks_count"])
+    else:
+        ours, theirs = amount(run, metric, first), amount(run, metric, second)
+        # Of counts, none against some is decided, and so is none against none.
+        known = ours.value > 0 and theirs.value > 0
+        interval = ratio_of(ours, theirs) if known else Interval(*[over(ours.value, theirs.value)] * 3)
+        launches = min(float(row["launches_count"]) for row in rows)
+    floors = [run.noise_floor_ratio.get(cell.workload, math.nan) - 1 for cell in (first, second)]
+    loaded = metric not in _OF_THE_SERVER | _COUNTS
+    return CellRatio(
+        interval=interval,
+        floor=float(np.fmax.reduce(floors)),
+        launches_count=launches,
+        bound=tuple(loaded and row.get("bottleneck") in GENERATOR_LIMITED for row in rows),
+        more_is_better=metric.endswith("_rps"),
+    )
+
+
+def row_of(run: Measured, metric: str, cell: CellName) -> pd.Series:
+    """Return the row of a cell, empty where it was not measured; a build belongs to the system, whatever the load."""
+    rows = run.cells[run.cells["system"] == cell.system]
+    if metric != "build_s":
+        rows = rows[rows["workload"] == cell.workload]
+    elif metric in rows:
+        rows = rows.dropna(subset=[metric])
+    return rows.iloc[0] if len(rows) else pd.Series(dtype=object)

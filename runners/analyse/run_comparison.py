@@ -1,0 +1,156 @@
+"""Two runs of one experiment, cell by cell: what a change between them did to each system, and what the machine did to all.
+
+Launches of two runs share no block, so nothing pairs them and nothing cancels what drifted between the runs. Two things
+help to judge that: the band of a workload is that of the noisier run, and the cells of servers that nobody changed show
+the factor that all cells may share.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from runners.analyse.comparisons import compare_sides
+from runners.analyse.results import RATIO, Results, analyse
+from runners.analyse.run_differences import Difference, check_comparable, differences, unchanged_servers
+from runners.core.errors import WrkbookError
+from runners.core.records import GENERATOR_LIMITED, PLACEBO, Interval
+from runners.stats.estimates import as_columns, compare_unpaired, geometric_mean_interval, ratio_of
+from runners.stats.verdicts import bound, verdict
+from runners.store.ledger import Run
+
+BASELINE = "run A"
+_ABOUT = ("system", "server", "codec", "workload", "operations_count")
+
+
+@dataclass(frozen=True)
+class CommonFactor:
+    """The geometric mean, least and greatest of the cells' ratios B/A; NaN without a cell.
+
+    `unchanged` says whether these are the cells of unchanged servers only; otherwise there is none, and these are all.
+    """
+
+    value: float
+    low: float
+    high: float
+    cells_count: int
+    unchanged: bool
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """Two analysed runs of one experiment: `a` before the change, `b` after it."""
+
+    a: Results
+    b: Results
+
+    @property
+    def same_run(self) -> bool:
+        """Whether a run is compared with itself."""
+        return self.a.run == self.b.run
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """What the records of both state differently."""
+        return differences(self.a.record, self.b.record)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """One row for each system × workload that has a number in both runs.
+
+        Columns
+        -------
+        system, server, codec, workload, operations_count; unchanged (the server is the same in both runs); bottleneck (of
+        run B); a_rps and b_rps with _low_ and _high_; ratio (b over a), p99_ratio and cpu_ratio with _low and _high; bound,
+        verdict (of b against a; empty for the control, which repeats another cell), status (ok).
+        """
+        after = _measured(self.b)
+        pairs = [(cell, after[place]) for place, cell in _measured(self.a).items() if place in after]
+        return pd.DataFrame([self._cell(*pair) for pair in pairs])
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """The cells as comparisons of run B (``system_a``, named as the system) with run A (``system_b``)."""
+        family = self.cells["system"].map(lambda system: "control" if system == PLACEBO else "leader")
+        found = self.cells[["workload", "system", *RATIO, "bound", "verdict"]].rename(columns={"system": "system_a"})
+        return found.assign(system_b=BASELINE, family=family)
+
+    @cached_property
+    def unmatched(self) -> list[str]:
+        """Cells with a number in one of the runs only, in words."""
+        before, after = _measured(self.a), _measured(self.b)
+        return [
+            f"{system} on {workload} (only in run {results.run.run_id})"
+            for results, own, other in ((self.a, before, after), (self.b, after, before))
+            for system, workload in own
+            if (system, workload) not in other and system != PLACEBO
+        ]
+
+    @cached_property
+    def noise_floor_ratio(self) -> dict[str, float]:
+        """Workload → the larger of both runs' noise floors: 1.013 is 1.3 %."""
+        a, b = self.a.noise_floor_ratio, self.b.noise_floor_ratio
+        return {name: max(floor[name] for floor in (a, b) if name in floor) for name in a | b}
+
+    @cached_property
+    def common(self) -> CommonFactor:
+        """What the cells of unchanged servers share; of all cells where every server was changed."""
+        rows = self.cells[self.cells["system"] != PLACEBO]
+        alike = rows[rows["unchanged"].astype(bool)]
+        ratios = (rows if alike.empty else alike)["ratio"].to_numpy(float)
+        if not len(ratios):
+            return CommonFactor(math.nan, math.nan, math.nan, 0, False)
+        value = float(np.exp(np.log(ratios).mean()))
+        return CommonFactor(value, float(ratios.min()), float(ratios.max()), len(ratios), not alike.empty)
+
+    def _cell(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+        sides = [results.launches(before["system"], before["workload"]) for results in (self.a, self.b)]
+        # A run and itself: every launch is its own pair, and nothing can differ.
+        ratio = compare_sides(*sides) if self.same_run else compare_unpaired(*(side.to_numpy() for side in sides[::-1]))
+        limits = bound(after["bottleneck"] in GENERATOR_LIMITED, before["bottleneck"] in GENERATOR_LIMITED)
+        floor = self.noise_floor_ratio.get(before["workload"], math.nan) - 1
+        row = {name: before[name] for name in _ABOUT} | {
+            "unchanged": self.same_run or before["server"] in unchanged_servers(self.a.record, self.b.record),
+            "bottleneck": after["bottleneck"],
+            "status": "ok",
+            "bound": limits,
+            "verdict": "" if before["system"] == PLACEBO else verdict(ratio.interval, floor, limits),
+        }
+        for name, side in zip("ab", sides, strict=True):
+            row |= as_columns(geometric_mean_interval(side.to_numpy()), name, "_rps")
+        row |= as_columns(ratio.interval, "ratio")
+        for name, stem in (("p99_ratio", "p99"), ("cpu_ratio", "cpu_per_request")):
+            columns = [f"{stem}_{part}s" for part in ("", "low_", "high_")]
+            amounts = (Interval(*(cell[column] for column in columns)) for cell in (after, before))
+            row |= as_columns(Interval(1.0, 1.0, 1.0) if self.same_run else ratio_of(*amounts), name)
+        return row
+
+
+def compare_runs(a: Run, b: Run, *, anyway: bool = False) -> BeforeAfter:
+    """Compare two runs from their raw records alone.
+
+    Raises
+    ------
+    WrkbookError
+        When the runs were not measured alike (unless `anyway`), a record is damaged, or no cell has a number in both.
+    """
+    check_comparable(a, b, anyway=anyway)
+    before = analyse(a)
+    found = BeforeAfter(before, before if a == b else analyse(b))
+    if found.cells.empty:
+        raise WrkbookError(
+            f"{a.experiment}: no system has a number on the same workload in both {a.run_id} and {b.run_id}",
+            "compare runs that share systems and workloads: ./wrkbook list",
+        )
+    return found
+
+
+def _measured(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return (system, workload) → cell, for those that have a number."""
+    rows = results.cells[results.cells["status"] == "ok"].to_dict("records")
+    return {(row["system"], row["workload"]): row for row in rows}

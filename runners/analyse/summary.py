@@ -1,0 +1,159 @@
+"""``data/processed``: what is made from the ledger, and can be made again at any time."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from runners.analyse.results import Results
+from runners.analyse.run_comparison import BeforeAfter
+from runners.core.folders import PROCESSED
+from runners.core.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, percentile_column
+from runners.store.processed import comparison_folder, processed_folder
+
+_PARTS = {"value": "", "low": "low_", "high": "high_"}
+
+TABLES = ("trials", "latency", "usage", "checks")
+"""Of :class:`runners.analyse.tables.Tables`, those that are written as Parquet."""
+_INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_per_request_{}_s"} | {
+    percentile_column(percentile): percentile_column(percentile).replace("_s", "_{}_s") for percentile in PERCENTILES
+}
+
+
+def write_processed(
+    results: Results,
+    conclusions: Sequence[str],
+    headline: str,
+    base: Path = PROCESSED,
+    own: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write ``trials``, ``latency``, ``usage`` and ``checks`` as Parquet and ``summary.json``; returns their folder.
+
+    `own`: what an experiment's summary holds besides.
+    """
+    folder = processed_folder(results.run, base)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in TABLES:
+        partial = folder / f".{name}.partial"
+        getattr(results.tables, name).to_parquet(partial, index=False, compression="zstd")
+        partial.rename(folder / f"{name}.parquet")
+    _write_summary(folder, summary(results, conclusions, headline) | dict(own or {}))
+    return folder
+
+
+def write_comparison(found: BeforeAfter, conclusions: Sequence[str], headline: str, base: Path = PROCESSED) -> Path:
+    """Write ``summary.json`` of two compared runs; returns its folder."""
+    folder = comparison_folder(found.a.run, found.b.run, base)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_summary(folder, comparison_summary(found, conclusions, headline))
+    return folder
+
+
+def _write_summary(folder: Path, content: dict[str, Any]) -> None:
+    partial = folder / ".summary.partial"
+    partial.write_text(json.dumps(_plain(content), allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    partial.rename(folder / "summary.json")
+
+
+def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
+    """What a program reads of a run. Quantities with an interval are ``{value, low, high}``; what is missing is null."""
+    finished = results.trials["started_at"].max() if len(results.trials) else None
+    return {
+        "schema": SUMMARY_SCHEMA,
+        "experiment": results.run.experiment,
+        "run_id": results.run.run_id,
+        "profile": results.profile,
+        "parameters": results.parameters,
+        "machine": results.machine,
+        "versions": results.versions,
+        "started_at": results.record["started_at"],
+        "finished_at": finished,
+        "blocks_count": results.blocks_count,
+        "measured_s": results.measured_s,
+        "precision_reached_ratio": results.precision_reached_ratio,
+        "cells": [_cell(row) for _, row in results.cells.iterrows()],
+        "comparisons": [_comparison(row) for _, row in results.comparisons.iterrows()],
+        "shares": results.shares.to_dict("records"),
+        "noise_floor": results.noise_floor_ratio,
+        "checks": _checks(results.checks),
+        "headline": headline,
+        "conclusions": list(conclusions),
+    }
+
+
+def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
+    """What a program reads of two compared runs; as :func:`summary`, and ratios are of B to A."""
+    sides = {"a": found.a, "b": found.b}
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "experiment": found.a.run.experiment,
+        **{f"run_{name}": results.run.run_id for name, results in sides.items()},
+        **{f"profile_{name}": results.profile for name, results in sides.items()},
+        **{f"started_at_{name}": results.record["started_at"] for name, results in sides.items()},
+        **{f"machine_{name}": results.machine for name, results in sides.items()},
+        "differences": [vars(difference) for difference in found.differences],
+        "cells": [_compared_cell(row) for row in found.cells.to_dict("records")],
+        "unmatched": found.unmatched,
+        "common_factor": vars(found.common),
+        "noise_floor": found.noise_floor_ratio,
+        "headline": headline,
+        "conclusions": list(conclusions),
+    }
+
+
+def _compared_cell(row: dict[str, Any]) -> dict[str, Any]:
+    estimates = {
+        f"throughput_{side}_rps": {part: row[f"{side}_{name}rps"] for part, name in _PARTS.items()} for side in "ab"
+    } | {
+        name: {part: row[f"{name}_{named}".rstrip("_")] for part, named in _PARTS.items()}
+        for name in ("ratio", "p99_ratio", "cpu_ratio")
+    }
+    about = ("system", "server", "codec", "workload", "unchanged", "bottleneck", "bound", "verdict")
+    return {name: row[name] for name in about} | estimates
+
+
+def _cell(row: pd.Series) -> dict[str, Any]:
+    found = {str(name): value for name, value in row.items() if "_low" not in str(name) and "_high" not in str(name)}
+    for name, pattern in _INTERVALS.items():
+        if name in found:
+            found[name] = {"value": row[name], "low": row[pattern.format("low")], "high": row[pattern.format("high")]}
+    return found
+
+
+def _checks(checks: pd.DataFrame) -> list[dict[str, Any]]:
+    """Each check of each cell: whether it held in all trials, and what it found in the last one, or the last in which it did not."""
+    found = []
+    for (system, workload, name), rows in checks.groupby(["system", "workload", "name"], sort=False):
+        failed = rows[~rows["ok"].astype(bool)]
+        told = (rows if failed.empty else failed).iloc[-1]
+        counts = {"ok": failed.empty, "trials_count": len(rows), "failed_count": len(failed)}
+        about = {"system": system, "workload": workload, "name": name, **counts}
+        found.append(about | {name: told[name] for name in ("void", "block", "detail", "advice")})
+    return found
+
+
+def _comparison(row: pd.Series) -> dict[str, Any]:
+    pair = {name: row[name] for name in ("workload", "system_a", "system_b")}
+    return pair | {
+        "ratio": {"value": row["ratio"], "low": row["ratio_low"], "high": row["ratio_high"]},
+        **{name: row[name] for name in ("blocks_count", "family", "bound", "verdict")},
+    }
+
+
+def _plain(value: object) -> object:
+    """Plain JSON values: numpy's scalars as Python's, NaN and infinity as null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is pd.NaT or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value

@@ -1,0 +1,253 @@
+"""The command line: ``./wrkbook --help``."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from tqdm import tqdm
+
+from runners.cli.arguments import joined_parameters, parameter_values
+from runners.cli.lab import FIRST_PORT as FIRST_LAB_PORT, has_a_screen, open_lab
+from runners.cli.lock import write_lock
+from runners.core.errors import WrkbookError
+from runners.core.folders import NOTEBOOKS
+from runners.core.notebooks import experiments, find_experiment
+from runners.core.parameters import PROFILES
+from runners.machine.pinning import plan_with_backend
+from runners.machine.topology import read_cores
+from runners.measure.conformance import build_all, verify_server
+from runners.store.ledger import runs
+from runners.systems.backend import backends_of, process_of
+from runners.systems.build import Artifact
+from runners.systems.catalogue import Catalogue, Server
+from runners.systems.sockets import FIRST_PORT
+
+app = typer.Typer(
+    help="Measure web servers on equal work: each experiment is one Jupyter notebook.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="[SYSTEM]…", help="Folders of servers/; without one: all.")]
+_INTERRUPTED = 130
+_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def main() -> None:
+    """Run the command line; exit status 0 only on success, 130 after an interrupt."""
+    try:
+        app(args=joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True)
+    except SystemExit as ending:
+        if ending.code == _INTERRUPTED:  # typer's own, without a word
+            raise KeyboardInterrupt from ending
+        raise
+    except (WrkbookError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in _OF_THE_DISK:
+            raise
+        shown = error if isinstance(error, WrkbookError) else WrkbookError(str(error), "check the disk: df -h")
+        print(f"wrkbook: {shown}", file=sys.stderr)
+        sys.exit(1)
+
+
+@app.command()
+def run(
+    notebooks: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NOTEBOOK]…", help="For example 02-json-decode, or 02; without one: 01, 02 and 03."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run every notebook.")] = False,
+    profile: Annotated[str, typer.Option(help=f"How much is measured: {', '.join(PROFILES)}.")] = "standard",
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-p", "--parameter", metavar="NAME VALUE", help="Change a parameter of the notebook; may be repeated."
+        ),
+    ] = None,
+    run_id: Annotated[str, typer.Option(help="Name of the run; one that was interrupted goes on under its name.")] = "",
+    budget: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Minutes of measuring in all; 0: 15 for each three notebooks, and at least the profile's blocks.",
+        ),
+    ] = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Execute notebooks: measure, draw, conclude, and write the HTML reports."""
+    from runners.workbook import run as running  # its imports take seconds
+
+    chosen = experiments() if every else [find_experiment(name) for name in notebooks or ("01", "02", "03")]
+    values = {"profile": profile} | parameter_values(parameter or [])
+    if run_id:
+        values["run_id"] = run_id
+    reports = running.run(chosen, values, budget)
+    if as_json:
+        print(json.dumps([report.as_dict() for report in reports], indent=1))
+    if failed := [line for report in reports for line in report.failed]:
+        remedy = f"the reports say more; then: ./wrkbook verify; a machine that was too busy: once more with --run-id {reports[0].run_id}"
+        raise WrkbookError(f"no number for: {'; '.join(failed)}", remedy)
+
+
+@app.command()
+def report(
+    run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]…", help="Without one: all runs.")] = None,
+) -> None:
+    """Make tables, charts and HTML again from stored raw data; nothing is measured."""
+    from runners.workbook import run as running
+
+    found = [known for name in experiments() for known in runs(name) if not run_ids or known.run_id in run_ids]
+    if missing := set(run_ids or []) - {known.run_id for known in found}:
+        raise WrkbookError(f"there is no run {', '.join(sorted(missing))}", "./wrkbook list shows the runs")
+    for known in found:
+        running.rebuild(known)
+    running.rebuild_comparisons(run_ids or [])
+
+
+@app.command()
+def compare(
+    run_a: Annotated[str, typer.Argument(metavar="RUN_A", help="The run before the change.")],
+    run_b: Annotated[str, typer.Argument(metavar="RUN_B", help="The run after it.")],
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also when the two were not measured alike.")] = False,
+    experiment: Annotated[str, typer.Option(help="Only this notebook; without it: each that has both runs.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs of the same experiments: what changed, beyond the noise."""
+    from runners.present.comparison import plain_comparison
+    from runners.workbook import run as running
+
+    found = running.compare(run_a, run_b, experiment=experiment, anyway=anyway)
+    if as_json:
+        print(json.dumps([comparison.as_dict() for comparison in found], indent=1))
+    else:
+        print("\n\n".join(f"{plain_comparison(each.summary)}\n\n{each.html}" for each in found))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def test(
+    context: typer.Context,
+    faults: Annotated[bool, typer.Option("--faults", help="Only injected faults, in full: hours.")] = False,  # noqa: PT028
+    soak_minutes: Annotated[float, typer.Option(min=0, help="How long --faults repeats runs.")] = 60.0,  # noqa: PT028
+) -> None:
+    """Run everything that CI checks; further arguments go to pytest (for example: -k parser)."""
+    from runners.cli.checks import run_checks, run_faults
+
+    raise typer.Exit(run_faults(soak_minutes, context.args) if faults else run_checks(context.args))
+
+
+@app.command()
+def lab(
+    folder: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, resolve_path=True, help="Whose notebooks are shown.")
+    ] = NOTEBOOKS,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The first that is tried on 127.0.0.1.")] = FIRST_LAB_PORT,
+    browser: Annotated[
+        bool | None, typer.Option(help="Open a browser; without it: where there is a screen.", show_default=False)
+    ] = None,
+) -> None:
+    """Open JupyterLab on the notebooks; Ctrl-C ends it."""
+    open_lab(folder, port, has_a_screen() if browser is None else browser)
+
+
+@app.command("list")
+def list_(as_json: AsJson = False) -> None:
+    """Show experiments, systems, workloads, and the state of each."""
+    from runners.cli.listing import as_text, listing
+
+    found = listing()
+    print(json.dumps(found, indent=1) if as_json else as_text(found))
+
+
+@app.command()
+def new_server(
+    name: Annotated[str, typer.Argument(help="The new folder of servers/: lower-case letters, digits and hyphens.")],
+    like: Annotated[
+        str, typer.Option(metavar="SERVER", help="Copy this server; without it: a small one that answers ping, in Go.")
+    ] = "",
+) -> None:
+    """Make the skeleton of a server in servers/NAME: it builds, starts and keeps the contract."""
+    from runners.systems.skeleton import new_server as make
+
+    print(make(name, like))
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Look at this machine before measuring: each finding with what to do about it. Changes nothing."""
+    from runners.measure.doctor import examine
+
+    examination = examine()
+    print(json.dumps(examination.as_dict(), indent=1) if as_json else examination.as_text())
+    if problems := examination.problems:
+        remedies = "; ".join(finding.remedy for finding in problems)
+        raise WrkbookError(f"nothing can be measured here: {', '.join(found.name for found in problems)}", remedies)
+
+
+@app.command()
+def verify(systems: Names = None, as_json: AsJson = False) -> None:
+    """Check that servers keep the contract; no load."""
+    plan = plan_with_backend(read_cores())
+    outcome: dict[str, Any] = {}
+    for built in tqdm(_built(systems), desc="Verifying", unit="server", leave=False, disable=as_json):
+        findings = verify_server(built, plan.server, plan.backend)
+        outcome[built.server.name] = [vars(finding) for finding in findings]
+        if not as_json:
+            print(f"{built.server.name}: " + ("keeps the contract" if not findings else f"{len(findings)} differences"))
+            for finding in findings:
+                print(f"  {finding}")
+    if as_json:
+        print(json.dumps(outcome, indent=1))
+    if any(outcome.values()):
+        raise typer.Exit(1)
+
+
+@app.command()
+def serve(
+    system: Annotated[str, typer.Argument(help="A folder of servers/.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = FIRST_PORT,
+    threads: Annotated[int, typer.Option(min=0, help="CPUs to run on; 0: as planned for measuring.")] = 0,
+) -> None:
+    """Run one system in the foreground, to try it with any client; Ctrl-C ends it."""
+    (built,) = _built([system])
+    plan = plan_with_backend(read_cores())
+    cpus = sorted(os.sched_getaffinity(0))[:threads] if threads else list(plan.server)
+    try:
+        with backends_of([built.server], built.image, plan.backend) as backends, ExitStack() as stack:
+            process = stack.enter_context(process_of(built, port, cpus, backends.port(built.server)))
+            for backend in backends.values():
+                print(f"{backend.artifact.server.title}, behind it, on port {backend.port}", flush=True)
+            where = process.url if built.server.serves else f"port {port} of 127.0.0.1"
+            print(f"{built.server.title} on {where} with {len(cpus)} thread(s); Ctrl-C ends it", flush=True)
+            for service in built.server.serves:
+                print(
+                    f"  {service.workload:11} {service.path}" + (f"  ({service.codec})" if service.codec else ""),
+                    flush=True,
+                )
+            while process.alive:
+                time.sleep(0.2)
+            raise WrkbookError(f"{system} ended with exit status {process.exit_status}: {process.output()[-500:]}")
+    except KeyboardInterrupt:
+        print("\nended", flush=True)
+
+
+@app.command(hidden=True)
+def lock() -> None:
+    """Write requirements.lock from environment.yml."""
+    write_lock()
+
+
+def _built(names: list[str] | None) -> list[Artifact]:
+    catalogue = Catalogue()
+    every = [name for name, server in catalogue.servers.items() if server.start is not None]
+    chosen: list[Server] = [catalogue.server(Path(name).name) for name in names or every]
+    return list(build_all(catalogue, chosen).values())

@@ -1,0 +1,112 @@
+"""What there is and in which state: experiments, systems, load generators, workloads, and when each was last measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from runners import __version__
+from runners.core.notebooks import experiments
+from runners.measure.conformance import conforming, full_image
+from runners.store.ledger import runs
+from runners.store.processed import processed_folder, read_summary
+from runners.systems.build import artifact
+from runners.systems.catalogue import Catalogue, Server, Service
+from runners.systems.image import Image
+
+
+def listing() -> dict[str, Any]:
+    """Everything with its state, for programs."""
+    catalogue = Catalogue()
+    image = full_image(catalogue)
+    measured = {name: _runs(name) for name in experiments()}
+    every = sorted((run for found in measured.values() for run in found), key=lambda run: run["started_at"])
+    last = {system: run for run in every for system in run["systems"]}
+    servers = catalogue.servers.values()
+    workloads = dict.fromkeys(service.workload for server in servers for service in server.serves)
+    return {
+        "experiments": [
+            {"experiment": name, "runs": [run["run_id"] for run in found], "last": found[-1] if found else None}
+            for name, found in measured.items()
+        ],
+        "systems": [_system(server, image) | {"last": last.get(server.name)} for server in servers],
+        "workloads": {name: [system.name for system in catalogue.systems(name)] for name in workloads},
+    }
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The same for people."""
+    return "\n".join(_lines(found))
+
+
+def _runs(experiment: str) -> list[dict[str, Any]]:
+    """What is known of an experiment's runs, oldest first."""
+    found = []
+    for known in runs(experiment):
+        record, summary = known.read(), read_summary(processed_folder(known))
+        found.append(
+            {
+                "experiment": experiment,
+                "run_id": known.run_id,
+                "started_at": record["started_at"],
+                "profile": record["profile"],
+                "systems": list(dict.fromkeys(system.partition("+")[0] for system, _ in record["cells"])),
+                "headline": summary["headline"] if summary else None,
+            }
+        )
+    return sorted(found, key=lambda run: run["started_at"])
+
+
+def _system(server: Server, image: Image) -> dict[str, Any]:
+    made = artifact(server, image) if image.ready else None
+    built = made is not None and made.ready
+    return {
+        "system": server.name,
+        "title": server.title,
+        "language": server.language,
+        "role": server.role,
+        "serves": list(dict.fromkeys(_workload(service) for service in server.serves)),
+        "built": built,
+        # A load generator has no contract to keep.
+        "conforming": None if server.start is None else bool(made and built and conforming(made)),
+    }
+
+
+def _workload(service: Service) -> str:
+    return f"{service.workload} ({service.codec})" if service.codec else service.workload
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield f"wrkbook {__version__}\n\nExperiments"
+    for entry in found["experiments"]:
+        yield f"  {entry['experiment']:26} {_last_run(entry)}"
+    for heading, generators in (("Systems", False), ("Load generators", True)):
+        yield f"\n{heading}"
+        for system in found["systems"]:
+            if (system["role"] == "generator") == generators:
+                yield f"  {system['system']:16} {system['title']} ({system['language']}), {_state(system)}"
+    yield "\nWorkloads"
+    for name, systems in found["workloads"].items():
+        yield f"  {name:16} {', '.join(systems)}"
+
+
+def _last_run(entry: dict[str, Any]) -> str:
+    last = entry["last"]
+    if last is None:
+        return "never run"
+    times = f"{len(entry['runs'])} run{'' if len(entry['runs']) == 1 else 's'}"
+    state = last["headline"] or f"no report; ./wrkbook report {last['run_id']} makes one, --run-id goes on with it"
+    return f"{times}, the last: {last['run_id']} ({_day(last)} UTC, {last['profile']})\n    {state}"
+
+
+def _state(system: dict[str, Any]) -> str:
+    words = ["built" if system["built"] else "not built"]
+    if system["built"] and system["conforming"] is not None:
+        words.append("conforming" if system["conforming"] else "not verified")
+    if last := system["last"]:
+        words.append(f"last run {_day(last)} in {last['experiment']}")
+    return ", ".join(words)
+
+
+def _day(run: dict[str, Any]) -> str:
+    return str(run["started_at"][:16].replace("T", " "))

@@ -1,0 +1,1 @@
+"""The reference decoder of request bodies: strict JSON, the batch, and its bounds."""

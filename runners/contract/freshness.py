@@ -1,0 +1,109 @@
+"""Whether answers that must be made anew are: not the same twice, and drawn from all that is allowed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from runners.contract.dynamic import NUMBERS_BELOW, drawn
+from runners.contract.findings import Finding, Service, UnexpectedError, finding
+from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.http.messages import Answer, Message
+from runners.contract.inputs import MOST_ROWS, ROWS_COUNT, posts
+from runners.contract.runner import answer_difference, request_of
+from runners.contract.vectors.endpoints import expected, query_of
+from runners.contract.vectors.model import Vector
+
+RENEWED = ("json", "sql1", "sql2", "json10", "blog")
+
+# A clock of whole milliseconds moves on in this time.
+_PAUSE_S = 0.003
+# One honest draw of a single row repeats another once in 10,000 times; three in a row do not.
+_ASKED_AGAIN = 3
+# Threads and processes that draw alike are seen on connections of their own.
+_CONNECTIONS = 8
+# Of 200 honest pages, fewer than 1 in 10^9 series lack one of the fifty posts; the other draws are wider.
+_ASKED_IN_ALL = {"blog": 200, "json10": 48, "sql2": 24}
+_ASKED_OF_A_CLOCK = 24
+
+
+def unchanged(connection: Connection, message: Message, vector: Vector, workload: str, first: Answer) -> str | None:
+    """Ask again, and say whether the answer was the same each time, or wrong.
+
+    Parameters
+    ----------
+    connection, message
+        How it was asked.
+    vector, workload
+        What is expected, and of which workload.
+    first
+        The first answer, known to be right.
+
+    Raises
+    ------
+    NoAnswerError
+        If there is no other answer.
+    """
+    before = drawn(vector.expect, first.body)
+    if before is None:
+        return None
+    for _ in range(_ASKED_AGAIN):
+        time.sleep(_PAUSE_S)
+        answer = connection.exchange(message)
+        if difference := answer_difference(answer, vector, workload):
+            return difference
+        if drawn(vector.expect, answer.body) != before:
+            return None
+    return "the answer is the same to each request"
+
+
+def check(base_url: str, service: Service) -> list[Finding]:
+    """Ask a service of `RENEWED` again and again, over several connections."""
+    count = MOST_ROWS if service.workload == "sql2" else None
+    vector = Vector("", (), {"suffix": query_of(count)}, expected(service.workload, count))
+    message = request_of(vector, service)
+    asked = _ASKED_IN_ALL.get(service.workload, _ASKED_OF_A_CLOCK)
+    name = f"{asked} answers of {service.workload} are made anew"
+    draws: list[Hashable] = []
+    answer: Answer | None = None
+    difference: str | None = None
+    try:
+        for _ in range(_CONNECTIONS):
+            with Connection(base_url) as connection:
+                for _ in range(asked // _CONNECTIONS):
+                    answer = connection.exchange(message)
+                    if difference := answer_difference(answer, vector, service.workload):
+                        raise UnexpectedError(difference)
+                    draws.append(drawn(vector.expect, answer.body))
+                    time.sleep(_PAUSE_S if service.workload not in _ASKED_IN_ALL else 0)
+        difference = _sameness(draws) or _narrowness(service.workload, draws)
+    except (NoAnswerError, UnexpectedError) as error:
+        difference = str(error)
+    return [finding(name, service, message, str(dict(vector.expect)), difference, answer)] if difference else []
+
+
+def _sameness(draws: Sequence[Hashable]) -> str | None:
+    # One pair of equal pages among 200 is met once in a thousand honest series, two never.
+    repeated = len(draws) - len(set(draws))
+    return f"{repeated} of {len(draws)} answers repeat others" if repeated > 1 else None
+
+
+def _narrowness(workload: str, draws: Sequence[Any]) -> str | None:
+    """Say what is never drawn; an honest series misses a tenth of what is allowed once in 10^20 times."""
+    if workload in ("json", "sql1"):
+        return None  # a clock with fewer digits repeats itself
+    if workload == "blog":
+        missing = set(posts()).difference(*draws)
+        return f"{len(missing)} posts were never shown, such as {min(missing)!r}" if missing else None
+    if workload == "sql2":
+        # Each draw by itself: rows that stand in a row are no random ones, wherever they begin.
+        ranges, first, last = draws, 1, ROWS_COUNT
+    else:
+        ranges, first, last = [[number for draw in draws for number in draw]], 0, NUMBERS_BELOW - 1
+    tenth = (last - first + 1) // 10
+    for numbers in ranges:
+        least, most = min(numbers), max(numbers)
+        if least >= first + tenth or most <= last - tenth:
+            return f"{len(numbers)} numbers are all from {least} to {most}"
+    return None

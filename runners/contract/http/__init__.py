@@ -1,0 +1,1 @@
+"""HTTP/1.1 byte by byte: requests, responses, and a kept connection."""

@@ -1,0 +1,214 @@
+"""Whether an answer is the one that the contract asks for, and where it first differs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from typing import Any
+
+from runners.contract.decoder.batch import normalised
+from runners.contract.decoder.reference import decode
+from runners.contract.decoder.strict_json import ContractError, parse, plain
+from runners.contract.dynamic import drawn
+from runners.contract.findings import AS_PUBLISHED, BACKED, UnexpectedError, shown
+from runners.contract.http.messages import Answer
+from runners.contract.inputs import relayed
+
+# The clock of the answer is the one of this machine; servers renew the date about once a second.
+_OLDEST_DATE_S = 10.0
+# Of these workloads any answer but 200 may be of any type.
+_PLAIN = ("ping", "ping-delay", "text", "json", "json10", "blog", "relay")
+_CONTENT_TYPES = {
+    "ping": "text/plain",
+    "ping-delay": "text/plain",
+    "text": "text/plain",
+    "relay": "text/plain",
+    "blog": "text/html",
+}
+# How soon an answer must be there that says that the database is not.
+_SOON_S = 3.0
+
+
+def status_difference(answer: Answer, statuses: frozenset[int]) -> str | None:
+    """Say how the status differs from those that are allowed."""
+    if answer.status in statuses:
+        return None
+    allowed = " or ".join(str(status) for status in sorted(statuses))
+    return f"status {answer.status} instead of {allowed}"
+
+
+def header_difference(answer: Answer, workload: str) -> str | None:
+    """Say how the headers of an answer differ from the contract; its status is known to be right.
+
+    Parameters
+    ----------
+    answer
+        The answer.
+    workload
+        The workload that was asked for; empty for the server as a whole.
+    """
+    for name in ("content-type", "content-length", "date"):
+        if name not in answer.headers:
+            return f"header {name.title()} is missing"
+    if difference := _type_difference(answer, workload):
+        return difference
+    if "content-encoding" in answer.headers:
+        return f"the answer is compressed ({answer.headers['content-encoding']})"
+    return _date_difference(answer.headers["date"])
+
+
+def body_difference(answer: Answer, workload: str, expect: Mapping[str, Any], sent: bytes) -> str | None:
+    """Say how the body of an answer with status 200, 400 or 503 differs from what a vector expects.
+
+    Parameters
+    ----------
+    answer
+        The answer, its status known to be right.
+    workload
+        The workload that was asked for.
+    expect
+        The expectation of a vector (see `vectors.json`).
+    sent
+        The body of the request, for echoes that must equal it.
+    """
+    if answer.status == 503 and answer.elapsed_s > _SOON_S:
+        return f"answered only after {answer.elapsed_s:.1f} s"
+    if answer.status != 200:
+        return None if workload in _PLAIN else _error_difference(answer.body)
+    if workload in AS_PUBLISHED:
+        return _no_json(answer.body)
+    if workload == "decode" and "receipt" in expect:
+        return _json_difference(expect["receipt"], answer.body)
+    if workload == "roundtrip" and "echo" in expect:
+        wanted = expect["echo"]
+        return echo_difference(_normalised(sent) if isinstance(wanted, str) else wanted, answer.body)
+    if workload == "discard" and "json" in expect:
+        return _json_difference(expect["json"], answer.body)
+    if "text" in expect and answer.body != str(expect["text"]).encode():
+        return f"body is {shown(answer.body)} instead of {expect['text']!r}"
+    if "file" in expect:
+        return _relayed_difference(answer.body)
+    try:
+        drawn(expect, answer.body)
+    except UnexpectedError as error:
+        return str(error)
+    return None
+
+
+def echo_difference(expected: Mapping[str, Any], body: bytes) -> str | None:
+    """Say how an echo differs from a normalised batch: members that were not given may be null, unknown ones are wrong.
+
+    Parameters
+    ----------
+    expected
+        A batch as `batch.normalised` returns it.
+    body
+        The body of the answer.
+    """
+    try:
+        document = parse(body)
+    except ContractError as error:
+        return f"the echo is refused by the reference decoder: {error}"
+    if document.repeated:
+        return "the echo has a member twice"
+    echo = plain(document.root)
+    if json.dumps(expected, sort_keys=True) == json.dumps(echo, sort_keys=True):
+        return None  # the usual case, and a fast one; looking for the first difference is neither
+    return first_difference(expected, echo, null_is_absent=True)
+
+
+def first_difference(expected: object, got: object, place: str = "$", null_is_absent: bool = False) -> str | None:
+    """Return the first difference between two JSON values, with its place; None if they are equal.
+
+    Numbers are equal as doubles (-0 equals 0); true is not 1. With `null_is_absent`, members that are null are skipped
+    if nothing is expected in their place.
+    """
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for name, value in expected.items():
+            if name not in got:
+                return f"{place}.{name} is missing"
+            if difference := first_difference(value, got[name], f"{place}.{name}", null_is_absent):
+                return difference
+        for name, value in got.items():
+            if name not in expected and not (null_is_absent and value is None and name in _OPTIONAL):
+                return f"{place}.{name} is unexpected"
+        return None
+    if isinstance(expected, list) and isinstance(got, list):
+        for index, (one, other) in enumerate(zip(expected, got, strict=False)):
+            if difference := first_difference(one, other, f"{place}[{index}]", null_is_absent):
+                return difference
+        return None if len(expected) == len(got) else f"{place} has {len(got)} elements instead of {len(expected)}"
+    if _scalar(expected) == _scalar(got):
+        return None
+    return f"{place} is {shown(got)} instead of {shown(expected)}"
+
+
+_OPTIONAL = frozenset({"readColumns", "dataReturnType", "operationId"})
+
+
+def _scalar(value: object) -> tuple[type, object]:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    return type(value), value if not isinstance(value, dict | list) else id(value)
+
+
+def _type_difference(answer: Answer, workload: str) -> str | None:
+    if answer.status != 200 and (workload in _PLAIN or (workload in BACKED and answer.status in (404, 405))):
+        return None
+    wanted = _CONTENT_TYPES.get(workload, "application/json") if answer.status == 200 else "application/json"
+    media_type, _, parameter = answer.headers["content-type"].lower().partition(";")
+    if media_type.strip() != wanted:
+        return f"header Content-Type is {media_type.strip()!r} instead of {wanted!r}"
+    if wanted == "text/html" and parameter.replace('"', "").strip() != "charset=utf-8":
+        return f"header Content-Type is {answer.headers['content-type']!r}, without charset=utf-8"
+    return None
+
+
+def _relayed_difference(body: bytes) -> str | None:
+    whole = relayed()
+    if len(body) != len(whole):
+        return f"body has {len(body)} bytes instead of {len(whole)}"
+    place = next((place for place, (one, other) in enumerate(zip(whole, body, strict=True)) if one != other), None)
+    return None if place is None else f"body differs from byte {place} on: {shown(body[place : place + 20])}"
+
+
+def _date_difference(text: str) -> str | None:
+    try:
+        age_s = (datetime.now(UTC) - parsedate_to_datetime(text)).total_seconds()
+    except (ValueError, TypeError):
+        return f"header Date is {text!r}, which is no HTTP date"
+    return f"header Date is {age_s:.0f} s old" if abs(age_s) > _OLDEST_DATE_S else None
+
+
+def _json_difference(expected: Mapping[str, Any], body: bytes) -> str | None:
+    try:
+        return first_difference(expected, plain(parse(body).root))
+    except ContractError as error:
+        return f"the body {shown(body)} is no JSON: {error}"
+
+
+def _no_json(body: bytes) -> str | None:
+    try:
+        parse(body)
+    except ContractError as error:
+        return f"the body {shown(body)} is no JSON: {error}"
+    return None
+
+
+def _error_difference(body: bytes) -> str | None:
+    try:
+        answer = plain(parse(body).root)
+    except ContractError as error:
+        return f"the error {shown(body)} is no JSON: {error}"
+    if isinstance(answer, dict) and set(answer) == {"error"} and isinstance(answer["error"], str) and answer["error"]:
+        return None
+    return f'the error is {shown(body)} instead of {{"error":"…"}}'
+
+
+# Long bodies are expected again and again: of every codec, before and after every measurement.
+@lru_cache(maxsize=64)
+def _normalised(sent: bytes) -> dict[str, Any]:
+    return normalised(decode(sent))

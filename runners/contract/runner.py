@@ -1,0 +1,96 @@
+"""Vectors tried one after the other on one connection, which the server has to keep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from runners.contract.findings import GETTING, Finding, Service, finding
+from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.http.messages import Answer, Message
+from runners.contract.responses import body_difference, header_difference, status_difference
+from runners.contract.vectors.model import Vector
+
+DEFAULT_PARAMETERS = {"db": "my_database_1", "table": "my_table_1", "ms": "1"}
+
+# After so many unanswered requests the rest would only be waited for.
+_MOST_SILENCES = 3
+
+
+def request_of(vector: Vector, service: Service | None) -> Message:
+    """Return the request that a vector makes to a service."""
+    getting = service is None or service.workload in GETTING
+    method = vector.request.get("method", "GET" if getting else "POST")
+    path = vector.request["path"] if service is None else service.path
+    target = filled(path, vector.request.get("parameters", {})) + vector.request.get("suffix", "")
+    return Message(method, target, vector.body)
+
+
+def filled(path: str, parameters: dict[str, str]) -> str:
+    """Return a path with its parameters put in, by default those of `DEFAULT_PARAMETERS`."""
+    return re.sub(r"\{(\w+)\}", lambda match: (DEFAULT_PARAMETERS | parameters)[match[1]], path)
+
+
+def answer_difference(answer: Answer, vector: Vector, workload: str) -> str | None:
+    """Return the first difference between an answer and what a vector expects of a workload.
+
+    A connection may be closed with a refusal, which has been announced then.
+    """
+    if difference := status_difference(answer, vector.statuses):
+        return difference
+    if difference := header_difference(answer, workload):
+        return difference
+    if answer.status == 200 and answer.closes:
+        return "the connection is not kept alive"
+    if answer.status not in (200, 400, 503):
+        return None
+    return body_difference(answer, workload, vector.expect, vector.body or b"")
+
+
+class Examination:
+    """Vectors tried on one connection, and what was found."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._silences = 0
+        self._found: dict[Finding, None] = {}
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found so far, once each."""
+        return list(self._found)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the server has been silent too often to go on."""
+        return self._silences >= _MOST_SILENCES
+
+    def try_all(self, vectors: Iterable[Vector], service: Service | None = None) -> None:
+        """Try vectors on one service, or on the server as a whole."""
+        for vector in vectors:
+            if self.given_up:
+                return
+            self._try(vector, service)
+
+    def _try(self, vector: Vector, service: Service | None) -> None:
+        message = request_of(vector, service)
+        was_open = self._connection.is_open
+        answer: Answer | None = None
+        differences: list[str | None] = []
+        try:
+            try:
+                answer = self._connection.exchange(message)
+            except NoAnswerError as error:
+                # Either this request broke the server, or the connection was closed after the last answer already.
+                if not was_open:
+                    raise
+                differences.append(f"{error} on the connection kept until then")
+                answer = self._connection.exchange(message)
+            differences.append(answer_difference(answer, vector, service.workload if service else ""))
+        except NoAnswerError as error:
+            self._silences += 1
+            differences = [str(error)]
+        expected = ", ".join(f"{name}: {value}" for name, value in vector.expect.items())
+        for difference in differences:
+            if difference:
+                self._found[finding(vector.name, service, message, expected, difference, answer)] = None

@@ -1,0 +1,1 @@
+"""The golden vectors: requests with the responses that the contract requires."""

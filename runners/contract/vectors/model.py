@@ -1,0 +1,148 @@
+"""Golden vectors: what they are, how `servers/contract/vectors.json` holds them, and the bytes that they send."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from runners.contract.decoder.batch import normalised
+from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge
+
+PATH = Path(__file__).resolve().parents[3] / "servers" / "contract" / "vectors.json"
+AS_SENT = "as sent"
+
+# An echo longer than this is not written out: such a body has no unknown members, so that its echo is what was sent.
+_LONGEST_ECHO_CHARACTERS = 4000
+
+_ABOUT = {
+    "about": "Requests and what must be answered. Written by: python -m runners.contract --write-vectors",
+    "workloads": "The workloads that a vector is for. None: it is for the server as a whole, and names its path.",
+    "request": "method: unless given, POST for discard, decode and roundtrip, else GET. path: instead of the served one. "
+    "suffix: appended to it. parameters: of the path, percent-encoded already.",
+    "body": "text (as UTF-8), or base64, or parts: each a text, or a piece to repeat, with another between.",
+    "expect": "status: one, or several that are allowed. receipt: the answer of decode. echo: the answer of roundtrip; "
+    "'as sent': it equals the request. text, json: the answers of other workloads. greeting: message and ts, the present "
+    "time in this form. rows: an array of so many rows of the table. numbers: an object of so many. posts: a page of so "
+    "many. file: the content of this file in data/. With 400 and 503 comes an error object.",
+    "quick": "Whether the vector is one of the few that are tried before every measurement.",
+    "backend": "false: the vector is for the time while the database is away, not for the usual one.",
+}
+
+
+@dataclass(frozen=True)
+class Vector:
+    """One request and what has to be answered; the members are explained in the file."""
+
+    name: str
+    workloads: tuple[str, ...]
+    request: Mapping[str, Any] = field(default_factory=dict)
+    expect: Mapping[str, Any] = field(default_factory=dict)
+    quick: bool = False
+    backend: bool = True
+
+    @cached_property
+    def body(self) -> bytes | None:
+        """The bytes of the request body; None if the request has none."""
+        return body_bytes(self.request["body"]) if "body" in self.request else None
+
+    @property
+    def statuses(self) -> frozenset[int]:
+        """The statuses that are allowed."""
+        status = self.expect["status"]
+        return frozenset([status] if isinstance(status, int) else status)
+
+
+def for_batch(name: str, body: str | bytes | list[dict[str, Any]], *statuses: int, quick: bool = False) -> Vector:
+    """Return a vector for decode and roundtrip; the oracle says what is expected.
+
+    Parameters
+    ----------
+    name
+        A sentence.
+    body
+        Text, bytes, or the parts of a long text (see the file).
+    statuses
+        What the author of the vector means to show. One that the oracle does not agree with is an error.
+    """
+    spec = {"parts": body} if isinstance(body, list) else body_spec(body)
+    verdict = judge(body_bytes(spec))
+    if verdict.statuses != set(statuses):
+        raise ValueError(f"{name}: the oracle says {sorted(verdict.statuses)} ({verdict.reason}), not {statuses}")
+    expect: dict[str, Any] = {"status": statuses[0] if len(statuses) == 1 else list(statuses)}
+    if verdict.batch is not None and verdict.receipt is not None:
+        echo = _readable(normalised(verdict.batch))
+        long = len(json.dumps(echo)) > _LONGEST_ECHO_CHARACTERS
+        expect |= {"receipt": _readable(verdict.receipt.as_json()), "echo": AS_SENT if long else echo}
+    return Vector(name, ("decode", "roundtrip"), {"body": spec}, expect, quick)
+
+
+def body_spec(body: str | bytes) -> dict[str, Any]:
+    """Return what a stored request has for such a body."""
+    if isinstance(body, str):
+        return {"text": body}
+    try:
+        return {"text": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
+
+
+def body_bytes(spec: Mapping[str, Any]) -> bytes:
+    """Return the bytes that the body of a stored request stands for."""
+    if "text" in spec:
+        return str(spec["text"]).encode()
+    if "base64" in spec:
+        return base64.b64decode(spec["base64"])
+    return b"".join(_part_bytes(part) for part in spec["parts"])
+
+
+def load(path: Path = PATH) -> tuple[Vector, ...]:
+    """Read the stored vectors."""
+    stored = json.loads(path.read_text(encoding="utf-8"))["vectors"]
+    return tuple(Vector(**{**vector, "workloads": tuple(vector["workloads"])}) for vector in stored)
+
+
+def dump(vectors: Iterable[Vector]) -> str:
+    """Return the text of the file: one line for each member of a vector."""
+    about = json.dumps(_ABOUT, indent=2).removesuffix("\n}")
+    return f'{about},\n  "vectors": [\n' + ",\n".join(_vector_text(vector) for vector in vectors) + "\n  ]\n}\n"
+
+
+def stretched(text: str, piece: str, times: int, between: str = "") -> list[dict[str, Any]]:
+    """Return the parts of a long body: `text` with its one @ replaced by so many pieces."""
+    before, after = text.split("@")
+    repeat = {"repeat": piece, "times": times} | ({"between": between} if between else {})
+    return [{"text": before}, repeat, {"text": after}]
+
+
+def padded_to_limit(text: str, excess: int = 0) -> list[dict[str, Any]]:
+    """Return the parts of a body that trailing spaces bring to 4 MiB and `excess` bytes."""
+    return [{"text": text}, {"repeat": " ", "times": BODY_LIMIT_BYTES + excess - len(text.encode())}]
+
+
+def _vector_text(vector: Vector) -> str:
+    members: dict[str, Any] = {"name": vector.name, "workloads": vector.workloads}
+    members |= {"quick": True} if vector.quick else {}
+    members |= {} if vector.backend else {"backend": False}
+    members |= {"request": vector.request, "expect": vector.expect}
+    lines = [f"{json.dumps(name)}: {json.dumps(member, ensure_ascii=False)}" for name, member in members.items()]
+    return "    {" + ",\n     ".join(lines) + "}"
+
+
+def _part_bytes(part: Mapping[str, Any]) -> bytes:
+    if "text" in part:
+        return str(part["text"]).encode()
+    return str(part.get("between", "")).join([part["repeat"]] * part["times"]).encode()
+
+
+def _readable(value: object) -> object:
+    """Return JSON values with whole numbers written as such."""
+    if isinstance(value, dict):
+        return {name: _readable(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_readable(element) for element in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value

@@ -1,0 +1,229 @@
+"""The parameters of an experiment: typed, bounded, and checked by name, wherever they come from."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from runners.core.errors import WrkbookError
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How much is measured: each block gives every cell a warm-up and `windows_count` windows.
+
+    `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
+    The budget ends a run after at least `sure_blocks`: one under a budget that was asked for, `min_blocks` else.
+    Windows are measured in time slices of `turn_s` where they can be (:mod:`runners.measure.time_slices`); 0: in one piece. Where the idle
+    machine decides (:mod:`runners.measure.machine_survey`), it is the longer of the two choices until the run has begun.
+    """
+
+    warmup_s: float
+    window_s: float
+    windows_count: int
+    min_blocks: int
+    max_blocks: int
+    budget_minutes: float
+    description: str
+    priming_s: float = 0.0
+    sure_blocks: int = 1
+    turn_s: float = 0.0
+
+
+PROFILES = {
+    "quick": Profile(0.3, 1.0, 1, 3, 3, 60, "a smoke run: 3 blocks of 1 s windows"),
+    "standard": Profile(0.3, 1.0, 2, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
+    "publication": Profile(2.0, 15.0, 1, 20, 100, 600, "15 s windows as the published benchmarks, at least 20 blocks"),
+}
+
+
+# They say when measuring stops, not what is measured: they may differ within a run, and between two that are compared.
+LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
+
+
+AUTO = "auto"
+AUTO_SLICE_MS = 100
+_MOST_SLICE_MS = 1000
+
+
+def _slices(value: object) -> str:
+    """Return the parameter ``slices`` as text, whether it was given as text or as a whole number."""
+    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    if text == AUTO:
+        return text
+    if not (text.isascii() and text.isdigit() and int(text) <= _MOST_SLICE_MS):
+        raise ValueError(f"must be {AUTO}, or whole milliseconds from 0 (windows in one piece) to {_MOST_SLICE_MS}")
+    return str(int(text))
+
+
+class Parameters(BaseModel):
+    """What a user may change. Empty or 0 means: chosen by wrkbook, as each description says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    profile: Literal["quick", "standard", "publication"] = Field("standard", description="how much is measured")
+    systems: list[str] = Field([], description="the systems to compare; empty: all that serve the workload")
+    batch_sizes: list[int] = Field([1, 10], description="operations in a request, 1 to 4096 each", min_length=1)
+    body_style: Literal["pretty", "compact"] = Field("pretty", description="how the request body is written")
+    counts: list[int] = Field([20], description="records that a request of sql2 asks for, 1 to 500 each", min_length=1)
+    generators: list[str] = Field(["wrk"], description="load generators; the first is the run's own", min_length=1)
+    connection_counts: list[int] = Field(
+        [], description="connections to compare, where an experiment is about that; empty: those of `connections`"
+    )
+    blog_connection_counts: list[int] = Field([], description="those of the workload blog; empty: `connection_counts`")
+    build_times: Literal["", "yes", "no"] = Field(
+        "", description="whether builds are timed; empty: not in the quick profile, where an experiment asks for it"
+    )
+    connections: int = Field(80, ge=1, le=60000, description="connections that the load generator keeps busy")
+    generator_threads: int = Field(
+        0, ge=0, le=1024, description="threads of the generator; 0: one for each of its CPUs"
+    )
+    server_cpus: str = Field("", description="CPUs of the servers, for example 0-3; empty: planned from the topology")
+    generator_cpus: str = Field("", description="CPUs of the load generator; empty: planned from the topology")
+    backend_cpus: str = Field("", description="CPUs of what runs behind the servers; empty: planned")
+    precision: float = Field(
+        0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
+    )
+    windows_count: int = Field(0, ge=0, le=1000, description="windows of a cell in each block; 0: the profile's")
+    slices: Annotated[str, BeforeValidator(_slices)] = Field(
+        AUTO,
+        description="milliseconds of a time slice; 0: windows in one piece; auto: 100 where the idle machine is noisy, else 0",
+    )
+    priming_s: float = Field(
+        0.0, ge=0, le=600, description="full load for each launched process, in the place of warm-ups"
+    )
+    connection_rate_rps: float = Field(
+        0.0, ge=0, le=1e6, description="offered load without keep-alive; 0: planned from what the systems carry"
+    )
+    request_rate_rps: float = Field(0.0, ge=0, le=1e7, description="offered load with keep-alive; 0: likewise")
+    min_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
+    max_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
+    budget_minutes: float = Field(
+        0.0, ge=0, description="measuring stops after this time; 0: the profile's, but not before `min_blocks`"
+    )
+    measure_faults: bool = Field(
+        True, description="whether the faults of published set-ups are measured, where an experiment is about that"
+    )
+    seed: int = Field(1, ge=0, description="of request bodies, orders and resampling")
+    run_id: str = Field("", description="name of the run; an interrupted run goes on under its name; empty: a new one")
+
+    @property
+    def effective_profile(self) -> Profile:
+        """The profile with what the parameters override."""
+        chosen = PROFILES[self.profile]
+        least = self.min_blocks or min(chosen.min_blocks, self.max_blocks or chosen.min_blocks)
+        most = self.max_blocks or max(chosen.max_blocks, least)
+        if least > most:
+            raise WrkbookError(
+                f"parameter min_blocks ({least}) is larger than max_blocks ({most})", "lower it, or raise max_blocks"
+            )
+        return replace(
+            chosen,
+            windows_count=self.windows_count or chosen.windows_count,
+            warmup_s=0.0 if self.priming_s else chosen.warmup_s,
+            min_blocks=least,
+            max_blocks=most,
+            budget_minutes=self.budget_minutes or chosen.budget_minutes,
+            priming_s=self.priming_s,
+            turn_s=(AUTO_SLICE_MS if self.slices == AUTO else int(self.slices)) / 1000,
+            sure_blocks=least if self.min_blocks or not self.budget_minutes else 1,
+        )
+
+
+class ComparedRuns(BaseModel):
+    """The parameters of the notebook that compares two runs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    run_a: str = Field(min_length=1, description="the run before the change")
+    run_b: str = Field(min_length=1, description="the run after it")
+    experiment: str = Field("", description="needed where several experiments have both runs")
+    anyway: bool = Field(False, description="also when the two were not measured alike")
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def check_parameters(values: Mapping[str, Any]) -> Parameters:
+    """The parameters of an experiment from names and values; errors as in :func:`validated`."""
+    return validated(Parameters, values)
+
+
+def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
+    """Parameters of a notebook from names and values.
+
+    Raises
+    ------
+    WrkbookError
+        Naming each unknown parameter (with the nearest known one) and each value of a wrong type or out of bounds.
+    """
+    known = model.model_fields
+    problems = [_unknown(name, known) for name in values if name not in known]
+    # A whole number is a fine value for a parameter that takes any.
+    floats = {name for name, field in known.items() if field.annotation is float}
+    kept = {
+        name: float(value) if name in floats and type(value) is int else value
+        for name, value in values.items()
+        if name in known
+    }
+    try:
+        parameters = model.model_validate(kept)
+    except ValidationError as error:
+        problems += [
+            f"parameter {'.'.join(map(str, item['loc']))}: {item['msg']}, not {item['input']!r}"
+            for item in error.errors()
+        ]
+        raise WrkbookError("; ".join(problems), _remedy(known)) from error
+    for name, most in (
+        ("batch_sizes", 4096),
+        ("counts", 500),
+        ("connection_counts", 60000),
+        ("blog_connection_counts", 60000),
+    ):
+        problems += _problems_of_sizes(name, getattr(parameters, name, []), most)
+    if problems:
+        raise WrkbookError("; ".join(problems), _remedy(known))
+    return parameters
+
+
+def from_notebook(namespace: Mapping[str, Any], model: type[BaseModel] = Parameters) -> dict[str, Any]:
+    """The parameters that a notebook's cells assigned: `namespace` is the notebook's ``globals()``.
+
+    A name that papermill injected counts whether it is known or not, so that a misspelt one is an error.
+    """
+    injected = _assigned(source for source in namespace.get("In", []) if source.startswith("# Parameters\n"))
+    return {name: namespace[name] for name in [*model.model_fields, *injected] if name in namespace}
+
+
+def _assigned(sources: Iterable[str]) -> list[str]:
+    names = []
+    for source in sources:
+        for node in ast.parse(source).body:
+            targets = (
+                node.targets
+                if isinstance(node, ast.Assign)
+                else [node.target]
+                if isinstance(node, ast.AnnAssign)
+                else []
+            )
+            names += [target.id for target in targets if isinstance(target, ast.Name)]
+    return names
+
+
+def _problems_of_sizes(name: str, sizes: list[int], most: int) -> list[str]:
+    problems = [f"parameter {name}: {size} is not from 1 to {most}" for size in sizes if not 1 <= size <= most]
+    return [*problems, f"parameter {name}: a value is given twice"] if len(set(sizes)) != len(sizes) else problems
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"unknown parameter {name}" + (f" (did you mean {close[0]}?)" if close else "")
+
+
+def _remedy(known: Iterable[str]) -> str:
+    return f"the parameters are: {', '.join(known)}; the notebooks' parameter cells explain each"

@@ -1,0 +1,154 @@
+"""Durations, sizes and rates: parse what tools print, format what people read, with intervals.
+
+Inside wrkbook every quantity is a plain float or int in seconds, bytes or requests per second; units exist at the
+doors only. Tools differ in what ``k`` means: :func:`parse_count` takes 1000, :func:`parse_binary_size` 1024, as wrk prints them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+_DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40, "P": 2.0**50}
+_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in a duration such as ``247.78us``, ``0.97ms``, ``15s``, ``1.00m`` or ``2h``.
+
+    Raises
+    ------
+    ValueError
+        When the text is not a number followed by one of ns, us, ms, s, m, h.
+    """
+    return _parse(text, _DURATIONS, "duration")
+
+
+def parse_count(text: str) -> float:
+    """A count with an optional decimal prefix: ``1.98k`` is 1980."""
+    return _parse(text, _DECIMAL, "count")
+
+
+def parse_binary_size(text: str) -> float:
+    """Bytes in a size that counts in 1024s, as wrk prints it: ``324.49MB``, ``9B``."""
+    if not text.endswith("B"):
+        raise ValueError(f"not a size: {text!r} (expected for example 324.49MB)")
+    return _parse(text[:-1], _BINARY, "size")
+
+
+def _parse(text: str, factors: dict[str, float], what: str) -> float:
+    match = re.fullmatch(_NUMBER + r"([A-Za-zµ]*)", text.strip())
+    if match is None or match[2] not in factors:
+        raise ValueError(f"not a {what}: {text!r} (known units: {', '.join(unit for unit in factors if unit)})")
+    return float(match[1]) * factors[match[2]]
+
+
+def format_duration(seconds: float) -> str:
+    """A duration with three significant digits: ``195 µs``, ``5.88 ms``, ``1.38 s``, ``2 min 5 s``."""
+    if math.isnan(seconds):
+        return "–"
+    if abs(seconds) >= 120:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s"
+    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        # Not the plain factor: 999.9 µs would be shown as "1.00e+03 µs".
+        if abs(seconds) >= 0.9995 * factor:
+            return f"{_significant(seconds / factor)} {unit}"
+    return f"{_significant(seconds / 1e-9)} ns"
+
+
+def format_size(size_bytes: float) -> str:
+    """A size in binary units: ``9 B``, ``5.2 KiB``, ``1.13 GiB``."""
+    return _with_prefix(size_bytes, 1024.0, ("B", "KiB", "MiB", "GiB", "TiB"))
+
+
+def format_rate(per_second: float) -> str:
+    """A rate in requests per second: ``812/s``, ``63.4 k/s``, ``1.2 M/s``."""
+    return _with_prefix(per_second, 1000.0, ("/s", "k/s", "M/s", "G/s")).replace(" /s", "/s")
+
+
+def format_ratio_interval(value: float, low: float, high: float) -> str:
+    """A ratio with its interval: ``1.23 × (1.21 to 1.25)``."""
+    return f"{value:.2f} × ({low:.2f} to {high:.2f})"
+
+
+def format_half_width(ratio: float) -> str:
+    """An interval's half-width as a share of its value: ``±2.0 %``; that of two launches may be thousands of times the value."""
+    return f"±{ratio * 100:.1f} %" if ratio <= 1 else "more than ±100 %"
+
+
+def _with_prefix(value: float, base: float, units: tuple[str, ...]) -> str:
+    if math.isnan(value):
+        return "–"
+    step = 0
+    while abs(value) >= 0.9995 * base and step < len(units) - 1:
+        value, step = value / base, step + 1
+    return f"{_significant(value)} {units[step]}"
+
+
+def _significant(value: float) -> str:
+    text = f"{value:.3g}"
+    if "e" in text:
+        text = f"{value:.0f}"
+    return text
+
+
+Scale = tuple[tuple[float, str], ...]
+
+RATES: Scale = ((1e6, "M requests/s"), (1e3, "k requests/s"), (1.0, "requests/s"))
+TIMES: Scale = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+RATIOS: Scale = ((1.0, "×"),)
+PERCENT: Scale = ((0.01, "%"),)
+
+
+WIDEST = 2.0
+"""An interval that is wider than this factor tells nothing that should be printed."""
+
+
+def quantity(value: float, low: float, high: float, scale: Scale) -> str:
+    """A value with its 95 % interval, three significant digits, one unit: ``61.2 k requests/s (60.1 to 62.3)``."""
+    factor, unit = unit_of(value, scale)
+    places = decimals(value / factor)
+    text = f"{value / factor:.{places}f} {unit}"
+    if math.isnan(low) or math.isnan(high):
+        return text
+    if 0 < low * WIDEST < high:
+        return f"{text} (interval not known)"
+    return f"{text} ({low / factor:.{places}f} to {high / factor:.{places}f})"
+
+
+def amount(value: float, scale: Scale) -> str:
+    """A value without an interval, three significant digits; an en dash when there is none."""
+    return "–" if math.isnan(value) else quantity(value, math.nan, math.nan, scale)
+
+
+def unit_of(value: float, scale: Scale) -> tuple[float, str]:
+    """The factor and name of the unit in which a value has one to three digits before the point."""
+    # 0.9995: what would be rounded to 1000 of a unit is 1.00 of the next.
+    return next(((factor, unit) for factor, unit in scale if abs(value) >= 0.9995 * factor), scale[-1])
+
+
+def decimals(value: float) -> int:
+    """Decimal places that show three significant digits."""
+    if value == 0 or not math.isfinite(value):
+        return 2
+    # The summand is that of unit_of: 99.95 is shown as 100.
+    return max(0, 2 - math.floor(math.log10(abs(value)) + 2.2e-4))
+
+
+def plus_minus(ratio: float) -> str:
+    """A band around 1 as people say it: 1.013 is ``±1.3 %``."""
+    return f"±{(ratio - 1) * 100:.1f} %"
+
+
+def listing(parts: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters; an ellipsis where it was cut."""
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,218 @@
+"""One experiment, as its notebook sees it: parameters in, measurement, results out.
+
+A notebook says ``experiment = Experiment("02-json-decode", globals(), workloads=["decode"], floor="discard")``, shows
+``experiment.plan``, calls ``experiment.measure()`` and reads ``experiment.results()``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tqdm import tqdm
+
+from runners.analyse.results import Results, analyse
+from runners.analyse.summary import write_processed
+from runners.analyse.tables import measured_windows
+from runners.core.errors import WrkbookError
+from runners.core.folders import exclusive
+from runners.core.notebooks import WITHOUT_MEASURING
+from runners.core.parameters import Parameters, check_parameters, from_notebook
+from runners.core.records import LoadShape
+from runners.experiments.manifest import check_same, idle_other, run_record
+from runners.experiments.plan_table import planned
+from runners.machine.speed_probe import SpeedProbes
+from runners.measure.build_times import record_build_times
+from runners.measure.conformance import build_all, full_image, verify_server
+from runners.measure.design import DELAYS_MS
+from runners.measure.fixed_rates import RatedLoad, plan_rates, with_rates
+from runners.measure.load import LoadSource
+from runners.measure.machine_survey import SURVEY_S, survey
+from runners.measure.run import measure
+from runners.measure.run_plan import USABLE_CPUS, plan_run
+from runners.measure.settings import BlockSettings
+from runners.present import narrative
+from runners.present.kit.markup import Fragment
+from runners.present.narrative import Narrative
+from runners.store.ledger import Run
+from runners.systems.build import Artifact
+from runners.systems.image import Image
+
+
+class Experiment:
+    """An experiment with its parameters, checked before anything is started.
+
+    Parameters
+    ----------
+    name : of the notebook, without its ending
+    namespace : the notebook's ``globals()``, or parameters by name
+    workloads : what is compared
+    floor : the workload whose throughput bounds the others from above on the same server
+    delays_ms : of the workload ``ping-delay``
+    shapes : of the load, where the experiment compares several; else from the parameters, one for each of `connection_counts` and of
+        `generators`
+    rated : loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`; they come before `shapes`
+    fresh : whether each cell has a process of its own, so that memory can be told apart
+    only : (system, workload's label) of the cells, where not every system is asked for every workload
+    batch_sizes : where they are part of the question; else the parameter's
+    idle_s : for how long the idle machine is watched before measuring, where it is part of the question
+        (:mod:`runners.measure.machine_survey`)
+
+    Raises
+    ------
+    WrkbookError
+        For an unknown or wrong parameter, an unknown system, CPU sets that overlap or do not exist.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        namespace: Mapping[str, Any],
+        *,
+        workloads: Sequence[str],
+        floor: str | None = None,
+        delays_ms: Sequence[int] = DELAYS_MS,
+        shapes: Sequence[LoadShape] = (),
+        rated: Sequence[RatedLoad] = (),
+        fresh: bool = False,
+        only: Collection[tuple[str, str]] = (),
+        batch_sizes: Sequence[int] = (),
+        idle_s: float = 0.0,
+    ) -> None:
+        self.recorded: dict[str, Any] = {}  # what the run's record is to hold besides
+        self.run_plan = plan_run(
+            name,
+            check_parameters(from_notebook(namespace)),
+            workloads=workloads,
+            floor=floor,
+            delays_ms=delays_ms,
+            shapes=shapes,
+            rated=rated,
+            fresh=fresh,
+            only=only,
+            batch_sizes=batch_sizes,
+            idle_s=idle_s,
+        )
+
+    @property
+    def parameters(self) -> Parameters:
+        """The checked parameters."""
+        return self.run_plan.parameters
+
+    @property
+    def run(self) -> Run:
+        """The run in the ledger."""
+        return self.run_plan.run
+
+    def plan(self) -> Fragment:
+        """What :meth:`measure` is going to do: cells, load, CPUs, and how long it takes."""
+        return planned(self.run_plan)
+
+    def measure(self) -> None:
+        """Build and verify the servers, then measure; a run of the same id goes on where it was interrupted.
+
+        Raises
+        ------
+        WrkbookError
+            When the image cannot be made, a server does not build, none conforms, or the ledger cannot be written.
+        """
+        if WITHOUT_MEASURING in os.environ:
+            return
+        plan = self.run_plan
+        image = full_image(plan.catalogue)
+        artifacts = build_all(plan.catalogue, [*plan.servers, *plan.backends, *plan.tools])
+        os.sched_setaffinity(0, plan.pinning.housekeeping)
+        try:
+            with exclusive("measuring", "another wrkbook is measuring on this machine"):
+                if self.run.exists:
+                    check_same(self.run, self.parameters)
+                with SpeedProbes(plan.pinning.measured) as probes:
+                    if not self.run.exists:
+                        self._open(image, artifacts, probes)
+                    nonconforming = frozenset(self.run.read()["nonconforming"])
+                    settings = self._settings(image, artifacts, nonconforming, probes)
+                    measure(self.run, settings, measured_windows, precision=self.parameters.precision)
+                if plan.times_builds:
+                    record_build_times(self.run, plan.servers, image, plan.pinning)
+        finally:
+            os.sched_setaffinity(0, USABLE_CPUS)
+
+    def _open(self, image: Image, artifacts: dict[str, Artifact], probes: SpeedProbes) -> None:
+        """Verify the servers, plan what depends on the machine, and write down what the run is."""
+        plan = self.run_plan
+        nonconforming = self._nonconforming(artifacts)
+        settings = self._settings(image, artifacts, frozenset(nonconforming), probes)
+        rates = plan_rates(settings, plan.rated, self.parameters) if plan.rated else None
+        self.run_plan = plan = replace(plan, design=with_rates(plan.design, rates))
+        seen = survey(probes, plan.pinning.measured, max(plan.idle_s, SURVEY_S))
+        self.run.open(run_record(plan, image, artifacts, nonconforming, seen, self.recorded) | {"rates": rates})
+
+    def results(self) -> Results:
+        """Analyse what the ledger holds of this run.
+
+        Raises
+        ------
+        WrkbookError
+            When there is not one sound trial.
+        """
+        found = analyse(self.run)
+        if not (found.cells["status"] == "ok").any():
+            reasons = "; ".join(dict.fromkeys(found.cells["status"]))
+            raise WrkbookError(
+                f"there is not one sound trial in run {self.run.run_id}: {reasons}",
+                "./wrkbook doctor looks at the machine, ./wrkbook verify at the servers",
+            )
+        return found
+
+    def publish(self, results: Results, first: Sequence[str] = ()) -> Narrative:
+        """Write the processed data with the run's conclusions, and return these.
+
+        `first` are the notebook's own, before the general ones; the first of them is the headline.
+        """
+        conclusions = Narrative([*first, *narrative.conclusions(results)])
+        write_processed(
+            results,
+            [str(sentence) for sentence in conclusions],
+            first[0] if first else str(narrative.headline(results)),
+        )
+        return conclusions
+
+    def _nonconforming(self, artifacts: dict[str, Artifact]) -> dict[str, str]:
+        """Server → first difference from the contract, for those that must not be measured."""
+        found = {}
+        measured = {server.name: artifacts[server.name] for server in self.run_plan.servers}
+        for name, artifact in tqdm(measured.items(), desc="Verifying the servers", unit="server", leave=False):
+            if findings := verify_server(
+                artifact, self.run_plan.pinning.server, self.run_plan.pinning.backend, again=False
+            ):
+                found[name] = f"does not keep the contract: {findings[0]}"
+        if len(found) == len(measured):
+            name, difference = next(iter(found.items()))
+            raise WrkbookError(f"no server can be measured; {name} {difference}", f"./wrkbook verify {name}")
+        return found
+
+    def _settings(
+        self, image: Image, artifacts: dict[str, Artifact], nonconforming: frozenset[str], probes: SpeedProbes
+    ) -> BlockSettings:
+        plan = self.run_plan
+        return BlockSettings(
+            design=plan.design,
+            artifacts=artifacts,
+            source=LoadSource(
+                {generator.name: generator for generator in plan.generators},
+                image,
+                plan.pinning,
+                probes,
+                {tool.name: artifacts[tool.built_by].folder for tool in plan.generators if tool.built_by},
+            ),
+            profile=plan.profile,
+            connections=self.parameters.connections,
+            threads=plan.threads,
+            body_style=self.parameters.body_style,
+            seed=self.parameters.seed,
+            nonconforming=nonconforming,
+            generator=plan.generators[0].name,
+            idle_other=idle_other(self.run),
+        )

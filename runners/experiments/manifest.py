@@ -1,0 +1,95 @@
+"""What a run writes down of itself before it measures: what is planned, where, and with which versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from runners.contract.requests import STATEMENTS
+from runners.core.errors import WrkbookError
+from runners.core.parameters import LIMITS, Parameters
+from runners.machine.facts import machine_facts, project_facts
+from runners.measure.conformance import relay_notes
+from runners.measure.connection_limits import in_words
+from runners.measure.machine_survey import IdleSurvey, about_machine, chosen_slices
+from runners.measure.run_plan import RunPlan
+from runners.store.ledger import Run
+from runners.systems.backend import backend_facts
+from runners.systems.build import Artifact
+from runners.systems.image import Image
+from runners.systems.versions import component_versions
+
+
+def run_record(
+    plan: RunPlan,
+    image: Image,
+    artifacts: dict[str, Artifact],
+    nonconforming: dict[str, str],
+    seen: IdleSurvey,
+    also: Mapping[str, Any] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return the content of ``run.json``; `seen` is the machine just before measuring, `also` what an experiment adds.
+
+    The choice between time slices and windows in one piece is made here, once for a run: ``windows`` holds its result (``turn_s``),
+    ``slices`` its reason.
+    """
+    design, profile = plan.design, plan.profile
+    turn_s, reason = chosen_slices(plan.parameters.slices, seen)
+    placebo = next((system for system in design.systems if system.placebo), None)
+    original = next((system for system in design.systems if placebo and placebo.repeats(system)), None)
+    return {
+        "started_at": datetime.now(UTC).isoformat(),
+        "profile": plan.parameters.profile,
+        "parameters": plan.parameters.model_dump(exclude={"run_id"}),
+        "windows": {name: getattr(profile, name) for name in ("warmup_s", "window_s", "windows_count")}
+        | {"turn_s": turn_s},
+        "slices": {"asked": plan.parameters.slices, "slice_s": turn_s, "reason": reason},
+        "pinning": plan.pinning.as_dict(),
+        "backends": {
+            server.name: backend_facts(server, plan.pinning.server) | {"statements": _statements(plan)}
+            for server in plan.backends
+        },
+        "machine": machine_facts(),
+        "versions": component_versions([artifact.server for artifact in artifacts.values()], image)
+        | {"builds": {name: artifact.key for name, artifact in artifacts.items()}}
+        | project_facts(),
+        "cells": [[cell.system.name, cell.workload.label] for cell in design.cells],
+        "compared": [workload.label for workload in design.compared],
+        "floor": design.floor,
+        "nonconforming": nonconforming,
+        "notes": {server.name: relay_notes(artifacts[server.name]) for server in plan.servers},
+        "left_out": in_words(plan.left_out),
+        "placebo_of": original.name if original else None,
+        "about_machine": about_machine(plan.cores, seen, examined=plan.idle_s > 0),
+    } | dict(also)
+
+
+def _statements(plan: RunPlan) -> dict[str, str]:
+    """What is said to the database, by workload."""
+    names = {workload.name for workload in plan.design.compared}
+    return {name: statement for name, statement in STATEMENTS.items() if name in names}
+
+
+def idle_other(run: Run) -> dict[str, float]:
+    """CPU → share of its time that other processes used on the idle machine; nothing before the run has begun."""
+    about = run.read().get("about_machine") if run.exists else None
+    return dict((about or {}).get("idle", {}).get("other_fraction", {}))
+
+
+def check_same(run: Run, parameters: Parameters) -> None:
+    """Refuse to go on with a run that was started with other parameters.
+
+    Raises
+    ------
+    WrkbookError
+        Naming each difference.
+    """
+    before, now = run.read()["parameters"], parameters.model_dump(exclude={"run_id"})
+    differing = [name for name in now if name not in LIMITS and before.get(name, now[name]) != now[name]]
+    if differing:
+        told = "; ".join(f"{name} was {before.get(name)!r}, is {now[name]!r}" for name in differing)
+        raise WrkbookError(
+            f"run {run.run_id} was started with other parameters: {told}", "use the same, or another run-id"
+        )

@@ -1,0 +1,98 @@
+"""Which runs decide about published claims: of each experiment the newest sound one of the best profile that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.analyse.results import Results, analyse
+from runners.core.errors import WrkbookError
+from runners.core.folders import RAW
+from runners.store.ledger import REFERENCE, Run, runs
+
+# What counts more stands first; a smoke run is taken only where there is nothing else, and is no evidence.
+PREFERRED = ("publication", "standard", "quick")
+SMOKE = "quick"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What there is for the claims about one experiment.
+
+    Attributes
+    ----------
+    results : of the run that decides; None: there is none
+    why : why there is none, or which better runs were passed over
+    """
+
+    experiment: str
+    results: Results | None = None
+    why: str = ""
+
+    @property
+    def run_id(self) -> str:
+        """Of the run that decides; empty where there is none."""
+        return self.results.run.run_id if self.results else ""
+
+    @property
+    def is_smoke(self) -> bool:
+        """Whether there is nothing but a smoke run."""
+        return self.results is not None and self.results.profile == SMOKE
+
+
+def gather(experiments: Iterable[str], run_id: str = "", base: Path = RAW) -> list[Evidence]:
+    """The evidence for each of the experiments: its run called `run_id`, else the best that there is.
+
+    The best is a publication run before a standard one before a quick one, and then the newest; runs that cannot be analysed, or have
+    not one sound trial, are passed over. The reference run is of another machine, and decides for none but itself.
+    """
+    return [_best(name, run_id, base) for name in experiments]
+
+
+def recorded(run_ids: Mapping[str, str], experiments: Iterable[str], base: Path = RAW) -> list[Evidence]:
+    """The evidence that was gathered before: experiment → id of its run."""
+    found = []
+    for name in experiments:
+        if name not in run_ids:
+            found.append(Evidence(name, why=f"no run of {name} when this was judged"))
+            continue
+        results, why = _sound(Run(name, run_ids[name], base))
+        found.append(Evidence(name, results, why))
+    return found
+
+
+def _best(experiment: str, run_id: str, base: Path) -> Evidence:
+    passed_over: list[str] = []
+    own = [run for run in runs(experiment, base) if run_id == REFERENCE or run.run_id != REFERENCE]
+    for run in _by_rank(own, run_id):
+        results, why = _sound(run)
+        if results is not None:
+            return Evidence(experiment, results, "; ".join(passed_over))
+        passed_over.append(why)
+    return Evidence(experiment, why="; ".join(passed_over) or f"no run of {experiment} here")
+
+
+def _by_rank(known: Iterable[Run], run_id: str) -> list[Run]:
+    """The runs whose record can be read, the best first."""
+    ranked = []
+    for run in known:
+        try:
+            record = run.read()
+        except WrkbookError:
+            continue
+        profile = PREFERRED.index(record["profile"]) if record["profile"] in PREFERRED else len(PREFERRED)
+        ranked.append(((run.run_id == run_id, -profile, str(record["started_at"])), run))
+    return [run for _, run in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
+
+
+def _sound(run: Run) -> tuple[Results | None, str]:
+    try:
+        if not run.exists:
+            return None, f"run {run.run_id} of {run.experiment} is not here any more"
+        results = analyse(run)
+        if (results.cells["status"] == "ok").any():
+            return results, ""
+        return None, f"run {run.run_id} has not one sound trial"
+    except WrkbookError as error:
+        return None, f"run {run.run_id} cannot be analysed: {error.problem}"

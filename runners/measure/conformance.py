@@ -1,0 +1,124 @@
+"""What comes before any load: the image with everything in it, the builds, and the servers' conformance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import runners.contract
+from runners.contract.conformance import check, check_without_backend
+from runners.contract.findings import Finding
+from runners.contract.proxy import check as relaying, rig as pairs
+from runners.contract.proxy.cases import CASES, Proxy
+from runners.contract.vectors.model import PATH as VECTORS
+from runners.generators.registry import GENERATORS
+from runners.systems.backend import Backend, backend_name, backends_of, process_of
+from runners.systems.build import Artifact, build
+from runners.systems.catalogue import Catalogue, Server
+from runners.systems.image import Image
+from runners.systems.sockets import free_ports
+
+
+def full_image(catalogue: Catalogue) -> Image:
+    """Return the image with what all servers and load generators need."""
+    return Image.of(
+        [*catalogue.packages, *(package for generator in GENERATORS.values() for package in generator.packages)]
+    )
+
+
+def build_all(catalogue: Catalogue, servers: Iterable[Server]) -> dict[str, Artifact]:
+    """Make the image and build `servers` where the cache lacks them; by name.
+
+    Raises
+    ------
+    WrkbookError
+        When the image cannot be made, or a build fails.
+    """
+    image = full_image(catalogue)
+    image.ensure()
+    return {server.name: build(server, image) for server in servers}
+
+
+def verify_server(
+    artifact: Artifact, cpus: Sequence[int], backend_cpus: Sequence[int] = (), *, again: bool = True
+) -> list[Finding]:
+    """Launch a server and its backend, try the contract on it, and end it; empty when it conforms.
+
+    One that needs a backend is tried again without it, a proxy with a backend that does what each case tells it. The backend is on
+    `backend_cpus`, those of the server where none are given. Without `again`, a build that has kept this very contract before is not
+    tried: the same binary in the same image would get the same requests. (Every trial verifies its own request before and after.)
+
+    Raises
+    ------
+    WrkbookError
+        When one of them does not start, or a backend cannot be counted.
+    """
+    stamp, server = _stamp(artifact), artifact.server
+    if not again and stamp.exists():
+        return []
+    with (
+        backends_of([server], artifact.image, backend_cpus or cpus) as backends,
+        process_of(artifact, free_ports(1)[0], cpus, backends.port(server)) as process,
+    ):
+        if isinstance(process, Backend):
+            process.work()
+        # A database answers queries, not requests.
+        findings = check(process.url, server.serves) if server.serves else []
+    if server.role == "proxy":
+        findings += _try_relaying(artifact, cpus)
+    elif backend_name(server):
+        with process_of(artifact, free_ports(1)[0], cpus) as process:
+            findings += check_without_backend(process.url, server.serves)
+    if findings:
+        stamp.unlink(missing_ok=True)
+    else:
+        stamp.touch()
+    return findings
+
+
+def conforming(artifact: Artifact) -> bool:
+    """Return whether this very build was found to keep this very contract."""
+    return _stamp(artifact).exists()
+
+
+def relay_notes(artifact: Artifact) -> dict[str, Any] | None:
+    """Return how many cases a proxy was last tried on, and what is reported of it; None for other servers."""
+    file = _relay_file(artifact)
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+
+
+def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
+    """Try all cases on a proxy and return the required ones that it failed; the others become its notes."""
+    with pairs.Backend() as backend, process_of(artifact, free_ports(1)[0], cpus, backend.port) as process:
+        proxy = Proxy(process.port, backend, lambda: sum(psutil.Process(pid).memory_info().rss for pid in process.pids))
+        found = relaying.check(proxy)
+    notes = [{"case": each.case, "difference": each.difference} for each in found if each.severity == "reported"]
+    _relay_file(artifact).write_text(json.dumps({"tried": len(CASES), "failed": notes}), encoding="utf-8")
+    return [
+        Finding(each.case, "relay", "", "a connection", "what went in comes out", "", each.difference)
+        for each in found
+        if each.severity == "required"
+    ]
+
+
+def _relay_file(artifact: Artifact) -> Path:
+    return artifact.folder.with_name(f"{artifact.folder.name}.relays")
+
+
+def _stamp(artifact: Artifact) -> Path:
+    return artifact.folder.with_name(f"{artifact.folder.name}.keeps-{_contract_key()}")
+
+
+@cache
+def _contract_key() -> str:
+    """Return a digest of the golden vectors and of the checker that tries them."""
+    digest = hashlib.sha256(VECTORS.read_bytes())
+    for path in sorted(Path(runners.contract.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]

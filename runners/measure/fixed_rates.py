@@ -1,0 +1,165 @@
+"""Fixed rates that every compared system can carry, planned from what each was found to carry on this machine.
+
+Before the first block each system is measured once without a rate. A rate is the published one where the machine can carry it, else
+the highest round number that is at most 60 % of what the slowest can: near saturation, latencies show how full the queues are.
+Where some carry less than half of the median, there are two tiers: a rate that all carry, and a higher one for the others. Direct
+access is in both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import median_high
+from typing import Any
+
+from runners.analyse.tables import load_results
+from runners.core.errors import WrkbookError
+from runners.core.parameters import Parameters, Profile
+from runners.core.records import LoadShape
+from runners.generators.perf_gauge import PerfGauge, paced
+from runners.measure.block import measure_block
+from runners.measure.design import Cell, Design
+from runners.measure.settings import BlockSettings
+
+FAST = "-fast"
+_CARRIED = 0.6
+_SLOW = 0.5
+_PILOT = Profile(1.0, 1.0, 1, 1, 1, 1.0, "what each system carries")
+# Significant digits of a rate; so few, as the capacity that it comes from is known no better.
+_LEADING = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
+
+
+@dataclass(frozen=True)
+class RatedLoad:
+    """A load at a rate that is still to be planned; a user sets it by `parameter`.
+
+    `capacity` is the shape without a rate that shows what a system carries. `published_rps` are the published rates of the fast systems
+    and of the slow ones.
+    """
+
+    name: str
+    capacity: LoadShape
+    parameter: str
+    published_rps: tuple[float, float]
+
+    @property
+    def unplanned(self) -> LoadShape:
+        """Its shape as long as the rate is not known."""
+        return replace(self.capacity, name=self.name)
+
+    def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> dict[str, Any]:
+        """Return what ``run.json`` says of it: its ``shape`` at a rate, and the ``systems`` that are measured with it (None: all)."""
+        clients, asked_rps = paced(rate_rps)
+        shape = replace(
+            self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps
+        )
+        return {"shape": asdict(shape), "systems": systems}
+
+
+_MAXIMUM = LoadShape("maximum", PerfGauge.name)
+_CONNECTING = LoadShape("no-keepalive-capacity", PerfGauge.name, keepalive_requests=1)
+RELAYED: tuple[RatedLoad, ...] = (
+    RatedLoad("no-keepalive", _CONNECTING, "connection_rate_rps", (3500.0, 1500.0)),
+    RatedLoad("moderate", _MAXIMUM, "request_rate_rps", (25_000.0, 25_000.0)),
+)
+UNLIMITED: tuple[LoadShape, ...] = (_CONNECTING, _MAXIMUM, LoadShape("maximum-wrk", "wrk"))
+
+
+def plan_rates(settings: BlockSettings, rated: Sequence[RatedLoad], parameters: Parameters) -> dict[str, Any]:
+    """Return what ``run.json`` says of the rates: ``capacities`` (workload → system → requests/s) and ``loads`` (see :func:`tiers`).
+
+    Raises
+    ------
+    WrkbookError
+        When the capacity of no system could be measured.
+    """
+    given = {load.name: float(getattr(parameters, load.parameter)) for load in rated}
+    unknown = [load.capacity.name for load in rated if not given[load.name]]
+    capacities = _capacities(settings, unknown) if unknown else {}
+    direct = settings.design.systems[0].name
+    loads = []
+    for load in rated:
+        rate_rps = given[load.name]
+        loads += [load.planned(rate_rps)] if rate_rps else tiers(load, capacities[load.capacity.name], direct)
+    return {"capacities": capacities, "loads": loads}
+
+
+def tiers(load: RatedLoad, capacities: Mapping[str, float], direct: str) -> list[dict[str, Any]]:
+    """Return one or two loads, see :meth:`RatedLoad.planned`.
+
+    Parameters
+    ----------
+    capacities : system → requests per second
+    direct : the system that is not one of those compared, but what they are compared with
+    """
+    proxies = {name: rps for name, rps in capacities.items() if name != direct} or dict(capacities)
+    usual = median_high(proxies.values())
+    slow = {name for name, rps in proxies.items() if rps < usual * _SLOW}
+    fast = [name for name in capacities if name not in slow]
+    fast_rps, slow_rps = load.published_rps
+    shared = planned_rate(capacities.values(), slow_rps if slow else fast_rps)
+    higher = planned_rate([capacities[name] for name in fast], fast_rps)
+    loads = [load.planned(shared)]
+    return [*loads, load.planned(higher, FAST, fast)] if higher > shared else loads
+
+
+def planned_rate(capacities_rps: Iterable[float], published_rps: float) -> float:
+    """Return the published rate, or the highest round one that is at most 60 % of every capacity."""
+    most = min(capacities_rps) * _CARRIED
+    return published_rps if published_rps <= most else round_down(most)
+
+
+def round_down(rate_rps: float) -> float:
+    """Return the largest of 10, 12, 15, 20, 25 … 90, 100, 120 … that is not above a rate; at least 1 per second."""
+    rate_rps = max(rate_rps, 1.0)
+    decade = 10.0 ** math.floor(math.log10(rate_rps))
+    return max(round(leading * decade, 6) for leading in _LEADING if leading * decade <= rate_rps + 1e-9)
+
+
+def with_rates(design: Design, planned: Mapping[str, Any] | None) -> Design:
+    """Return the design with the rates that a run has planned; as it is where there are none.
+
+    Loads of the faster tier stand after that which all carry, for the systems that carry them and the A/A control.
+    """
+    if not planned:
+        return design
+    tiers_of: dict[str, list[tuple[LoadShape, list[str] | None]]] = {}
+    for entry in planned["loads"]:
+        shape = LoadShape(**entry["shape"])
+        tiers_of.setdefault(shape.name.removesuffix(FAST), []).append((shape, entry["systems"]))
+    cells = [
+        Cell(cell.system, replace(workload, shape=shape))
+        for workload in dict.fromkeys(cell.workload for cell in design.cells)
+        for shape, names in tiers_of.get(workload.shape.name, [(workload.shape, None)])
+        for cell in design.cells
+        if cell.workload == workload and (names is None or cell.system.placebo or cell.system.name in names)
+    ]
+    names_compared = {workload.name for workload in design.compared}
+    compared = dict.fromkeys(cell.workload for cell in cells if cell.workload.name in names_compared)
+    return replace(design, cells=tuple(cells), compared=tuple(compared))
+
+
+def _capacities(settings: BlockSettings, shapes: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return shape → system → requests per second in one window each, after a warm-up; systems that fail are left out."""
+    cells = tuple(
+        cell
+        for cell in settings.design.cells
+        if cell.workload.shape.name in shapes
+        and not cell.system.placebo
+        and cell.system.server not in settings.nonconforming
+    )
+    pilot = replace(settings, design=replace(settings.design, cells=cells), profile=_PILOT)
+    found: dict[str, dict[str, float]] = {name: {} for name in shapes}
+    for record in measure_block(pilot, 0, (), lambda _: None):
+        if not record["failure"]:
+            _, result = list(load_results(record))[-1]
+            found[record["shape"]["name"]][record["system"]] = result.throughput_rps
+    for name, capacities in found.items():
+        if not capacities:
+            raise WrkbookError(
+                f"nobody answered when the capacity for {name} was measured",
+                "./wrkbook verify, or set the rate as a parameter",
+            )
+    return found

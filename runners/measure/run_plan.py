@@ -1,0 +1,157 @@
+"""The plan of one run: its cells, CPUs, servers and load generators, fixed before anything is started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from runners.core.parameters import Parameters, Profile
+from runners.core.records import LoadShape
+from runners.generators import Generator
+from runners.generators.registry import generator_named
+from runners.machine.facts import raise_open_files_limit
+from runners.machine.pinning import PinningPlan, plan_pinning, plan_with_backend
+from runners.machine.topology import Core, read_cores
+from runners.measure.connection_limits import LeftOut, fitted
+from runners.measure.design import DELAYS_MS, Design, connection_shapes, design, load_shapes
+from runners.measure.fixed_rates import RatedLoad, with_rates
+from runners.store.ledger import Run, check_run_id, new_run_id
+from runners.systems.catalogue import Catalogue, Server
+from runners.systems.ports import client_ports
+
+USABLE_CPUS = frozenset(os.sched_getaffinity(0))
+"""CPUs that this process might use when it started."""
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Everything that is decided before a run starts.
+
+    Attributes
+    ----------
+    run : the run in the ledger, whether it exists yet or not
+    design : the cells; rates that are planned from the machine's capacity are in it once the run exists
+    rated : loads whose rates are planned when measuring starts, see :mod:`runners.measure.fixed_rates`
+    cores, pinning : the usable cores, and the CPUs of each role
+    threads : of the load generator
+    left_out : numbers of connections that do not fit this machine
+    idle_s : seconds for which the idle machine is watched, where it is part of the question; else 0
+    """
+
+    run: Run
+    parameters: Parameters
+    catalogue: Catalogue
+    design: Design
+    rated: Sequence[RatedLoad]
+    cores: list[Core]
+    pinning: PinningPlan
+    threads: int
+    left_out: tuple[LeftOut, ...]
+    idle_s: float = 0.0
+
+    @cached_property
+    def servers(self) -> list[Server]:
+        """The servers that take part."""
+        return servers_of(self.catalogue, self.design)
+
+    @cached_property
+    def backends(self) -> list[Server]:
+        """The backends of these servers."""
+        return backends_of(self.catalogue, self.design)
+
+    @cached_property
+    def generators(self) -> list[Generator]:
+        """The load generators that take part, the run's own first."""
+        shapes = [cell.workload.shape.generator for cell in self.design.cells]
+        names = dict.fromkeys([self.parameters.generators[0], *(name for name in shapes if name)])
+        return [generator_named(name) for name in names]
+
+    @property
+    def tools(self) -> list[Server]:
+        """The load generators that are built from source, as folders of ``servers/``."""
+        return [self.catalogue.server(tool.built_by) for tool in self.generators if tool.built_by]
+
+    @property
+    def times_builds(self) -> bool:
+        """Whether builds are timed: as the parameter says; else where memory is part of the question, but not in a quick run."""
+        asked, quick = self.parameters.build_times, self.parameters.profile == "quick"
+        return asked == "yes" or (not asked and self.design.fresh and not quick)
+
+    @property
+    def profile(self) -> Profile:
+        """The profile, with the windows of the run's record if it exists.
+
+        A process of its own has one window: launches are the sample, and the ramp-up takes its time.
+        """
+        profile = self.parameters.effective_profile
+        profile = replace(profile, windows_count=1) if self.design.fresh else profile
+        return replace(profile, **{"turn_s": 0.0, **self.run.read().get("windows", {})}) if self.run.exists else profile
+
+
+def plan_run(
+    experiment: str,
+    parameters: Parameters,
+    *,
+    workloads: Sequence[str],
+    floor: str | None = None,
+    delays_ms: Sequence[int] = DELAYS_MS,
+    shapes: Sequence[LoadShape] = (),
+    rated: Sequence[RatedLoad] = (),
+    fresh: bool = False,
+    only: Collection[tuple[str, str]] = (),
+    batch_sizes: Sequence[int] = (),
+    idle_s: float = 0.0,
+) -> RunPlan:
+    """Plan a run; the arguments are those of :class:`runners.experiments.experiment.Experiment`.
+
+    Raises
+    ------
+    WrkbookError
+        For an unknown system, a run-id that is none, CPU sets that overlap or do not exist.
+    """
+    catalogue = Catalogue()
+    asked = [*(load.unplanned for load in rated), *shapes]
+    fits, left_out = fitted(parameters, raise_open_files_limit(), client_ports().count, asked)
+    run = Run(experiment, check_run_id(parameters.run_id or new_run_id(parameters.profile)))
+    planned = with_rates(
+        design(
+            catalogue,
+            workloads,
+            floor=floor,
+            systems=parameters.systems,
+            batch_sizes=batch_sizes or parameters.batch_sizes,
+            delays_ms=delays_ms,
+            counts=parameters.counts,
+            shapes=asked or load_shapes(fits),
+            own_shapes={"blog": connection_shapes(counts)} if (counts := fits.blog_connection_counts) else {},
+            fresh=fresh,
+            only=only,
+        ),
+        run.read().get("rates") if run.exists else None,
+    )
+    cores = read_cores(USABLE_CPUS)
+    pinning = _pinning(cores, parameters, behind=bool(backends_of(catalogue, planned)))
+    threads = min(parameters.generator_threads or len(pinning.generator), parameters.connections)
+    return RunPlan(run, parameters, catalogue, planned, rated, cores, pinning, threads, left_out, idle_s)
+
+
+def servers_of(catalogue: Catalogue, design: Design) -> list[Server]:
+    """Return the servers of a design's systems."""
+    return [catalogue.server(name) for name in dict.fromkeys(system.server for system in design.systems)]
+
+
+def backends_of(catalogue: Catalogue, design: Design) -> list[Server]:
+    """Return the backends of a design's cells."""
+    services = [
+        catalogue.server(cell.system.server).service(cell.workload.name, cell.system.codec) for cell in design.cells
+    ]
+    names = dict.fromkeys(service.backend for service in services if service and service.backend)
+    return [catalogue.server(name) for name in names]
+
+
+def _pinning(cores: list[Core], given: Parameters, *, behind: bool) -> PinningPlan:
+    if behind:
+        return plan_with_backend(cores, given.server_cpus, given.generator_cpus, given.backend_cpus)
+    return plan_pinning(cores, given.server_cpus, given.generator_cpus)

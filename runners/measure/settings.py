@@ -1,0 +1,38 @@
+"""Settings that are the same for all blocks of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from runners.contract.inputs import Style
+from runners.core.parameters import Profile
+from runners.measure.design import Design
+from runners.measure.load import LoadSource
+from runners.systems.build import Artifact
+
+
+@dataclass(frozen=True)
+class BlockSettings:
+    """What is the same for all blocks of a run; the servers in `nonconforming` are not measured.
+
+    `idle_other` is the share of each CPU's time that other processes used before the run (see :mod:`runners.measure.machine_survey`).
+    `artifacts` holds the backends too; `generator`, `connections` and `threads` are those of cells whose load says nothing else.
+    """
+
+    design: Design
+    artifacts: dict[str, Artifact]
+    source: LoadSource
+    profile: Profile
+    connections: int
+    threads: int
+    body_style: Style
+    seed: int
+    nonconforming: frozenset[str] = frozenset()
+    generator: str = "wrk"
+    idle_other: Mapping[str, float] = field(default_factory=dict)
+
+    def cpus(self, server: str) -> list[int]:
+        """Return the CPUs on which `server` runs: a backend that serves a workload itself stays on the backends'."""
+        backend = self.artifacts[server].server.role == "backend"
+        return list(self.source.plan.backend if backend else self.source.plan.server)

@@ -1,0 +1,1 @@
+"""Published claims beside measured results: charts, tables, sentences."""

@@ -1,0 +1,153 @@
+"""Published against measured, as pictures: ratios with their verdicts, and what the flaws of the set-ups change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from runners.analyse.claims.judgements import NOT_REPRODUCED, REPRODUCED, SIZE_OFF, UNDECIDED, VERDICTS
+from runners.core.units import RATIOS, amount, quantity
+from runners.present.claims.sentences import Findings
+from runners.present.kit.frames import ordered
+from runners.present.kit.rows import beside, drawn, log_ticks, name_rows, point
+from runners.present.kit.theme import BAND, INK, QUIET, RULE, Chart, Look, panels, themed
+
+_LOOKS = {
+    REPRODUCED: Look("#009e73", "o"),
+    SIZE_OFF: Look("#0072b2", "s"),
+    NOT_REPRODUCED: Look("#d55e00", "X"),
+    UNDECIDED: Look("#b07d00", "D"),
+}
+_PANEL_IN = 4.6
+_LEGEND_IN = 0.35
+_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
+
+
+@themed
+def published_against_measured(findings: Findings) -> Chart:
+    """Every statement that is a ratio with a published size: that size, ours with its interval, and the verdict; a panel per source."""
+    rows = findings.claims[findings.claims["verdict"].isin(_LOOKS) & findings.claims["kind"].isin(["ratio", "word"])]
+    rows = rows[
+        (rows["published"] > 0) & np.isfinite(rows["published"]) & (rows["ours"] > 0) & np.isfinite(rows["ours"])
+    ]
+    sources = ordered(rows["source"])
+    lines = math.ceil(len(sources) / 2) or 1
+    chart = Chart(
+        "Published against measured ratios",
+        "A point per statement, with its number in the table; bars: 95 % interval of ours; log axes. Dashed: ours equals the published.\n"
+        "Shaded: the other way round than published. Hollow: claimed in words; the direction is judged, not the size.",
+        _LEGEND_IN + _PANEL_IN * lines + 0.9,
+        _description(rows),
+    )
+    grid = chart.add_gridspec(lines + 1, 2, height_ratios=[_LEGEND_IN, *[_PANEL_IN] * lines])
+    legend = chart.add_subplot(grid[0, :])
+    legend.set_axis_off()
+    handles = [
+        Line2D([], [], linestyle="", marker=look.marker, color=look.color, label=name) for name, look in _LOOKS.items()
+    ]
+    legend.legend(handles=handles, loc="upper left", ncols=len(handles), borderaxespad=0, borderpad=0)
+    for place, source in enumerate(sources):
+        ax = chart.add_subplot(grid[1 + place // 2, place % 2])
+        ax.set_title(source)
+        _against(ax, rows[rows["source"] == source])
+    if not sources:
+        legend.text(0, -2, "No statement about a ratio could be judged here.", color=INK)
+    return chart
+
+
+def _against(ax: Axes, rows: pd.DataFrame) -> None:
+    reached = rows[["published", "ours", "ours_low", "ours_high"]].to_numpy(float)
+    reached = reached[np.isfinite(reached) & (reached > 0)]
+    low, high = min(0.8, reached.min()) / 1.3, max(1.25, reached.max()) * 1.3
+    for sides in (((low, 1), (1, high)), ((1, high), (low, 1))):
+        (left, right), (bottom, top) = sides
+        ax.fill_between([left, right], bottom, top, color=BAND, alpha=0.6, linewidth=0, zorder=0)
+    ax.plot([low, high], [low, high], linestyle="--", linewidth=1.0, color=QUIET, zorder=1)
+    rows = rows.sort_values("published")
+    for place, (number, row) in enumerate(zip(rows.index, rows.to_dict("records"), strict=True)):
+        look = _LOOKS[row["verdict"]]
+        value, least, most = drawn(row["ours"], row["ours_low"], row["ours_high"])
+        face = "white" if row["kind"] == "word" else look.color
+        style: dict[str, Any] = {
+            "fmt": look.marker,
+            "color": look.color,
+            "markerfacecolor": face,
+            "markersize": 5.5,
+            "elinewidth": 1.3,
+        }
+        ax.errorbar(row["published"], value, yerr=[[value - least], [most - value]], **style)
+        ax.annotate(
+            str(number + 1),
+            (row["published"], value),
+            xytext=(4, 4 if place % 2 else -9),
+            textcoords="offset points",
+            fontsize=7,
+            color=QUIET,
+        )
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=(low, high),
+        ylim=(low, high),
+        xlabel="published ratio",
+        ylabel="ratio measured here",
+    )
+    ticks = [tick for tick in _TICKS if low <= tick <= high]
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks(ticks)
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator())
+    ax.grid(color=RULE)
+
+
+def _description(rows: pd.DataFrame) -> str:
+    found = rows["verdict"].value_counts()
+    said = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found.get(verdict))
+    return f"Scatter chart of published against measured ratios of {len(rows)} statements: {said or 'none could be judged'}."
+
+
+@themed
+def fault_effects(findings: Findings) -> Chart:
+    """The throughput with each flaw relative to that without it: a forest plot on a log axis."""
+    rows = findings.effects[findings.effects["ratio"].notna()]
+    told = [f"{row.title} {amount(row.ratio, RATIOS)} ({row.verdict})" for row in rows.itertuples()]
+    chart, axes = panels(
+        [""],
+        [len(rows)],
+        title="What the flaws of the published set-ups change",
+        caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. Shaded: noise. Hollow: undecided.",
+        row_in=0.42,
+        description=f"Forest plot of the throughput with a flaw over that without it: {'; '.join(told) or 'nothing was measured'}.",
+    )
+    floors = findings.run.noise_floor_ratio
+    _forest(axes[0], rows.to_dict("records"), max([1.02, *floors.values()]))
+    return chart
+
+
+def _forest(ax: Axes, rows: list[Mapping[str, float | str]], band: float) -> None:
+    ax.axvspan(1 / band, band, color=BAND, zorder=0)
+    ax.axvline(1.0, color=QUIET, linewidth=1.0)
+    reached = [1 / band, band]
+    for place, row in enumerate(rows):
+        value, least, most = (float(row[name]) for name in ("ratio", "ratio_low", "ratio_high"))
+        ends = drawn(value, least, most)
+        reached += ends
+        decided = row["verdict"] in ("faster", "slower", "equivalent")
+        point(ax, place, ends, Look("#0072b2", "o"), filled=decided)
+        beside(ax, place, f"{quantity(value, least, most, RATIOS)}\n{row['verdict']}", INK)
+    low, high = min(reached), max(reached)
+    room = (high / low) ** 0.08
+    ax.set_xscale("log")
+    ax.set_xlim(low / room, high * room)
+    ax.set_xticks(log_ticks(low / room, high * room))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.minorticks_off()
+    ax.set_xlabel("throughput with the flaw ÷ without it")
+    name_rows(ax, [str(row["title"]) for row in rows])

@@ -1,0 +1,135 @@
+"""Published claims on trial, in tables: which runs decide, verdicts by source, rank agreement, and the flaws of the set-ups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runners.analyse.claims.judgements import VERDICTS
+from runners.core.units import RATIOS, amount, quantity
+from runners.present.claims.sentences import Evidence, Findings, tau
+from runners.present.kit.frames import ordered
+from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+
+
+def evidence(found: Sequence[Evidence]) -> Fragment:
+    """The run that decides about the claims of each experiment: its date, profile and machine."""
+    heads = [
+        ("experiment", ""),
+        ("run", ""),
+        ("date", "UTC"),
+        ("profile", ""),
+        ("blocks", ""),
+        ("machine", ""),
+        ("remarks", ""),
+    ]
+    return table("The runs that decide", heads, [Group("", [_deciding(each) for each in found])])
+
+
+def _deciding(each: Evidence) -> list[Cell]:
+    if each.results is None:
+        return [Cell(each.experiment), Cell("none", kind="bad"), *[Cell("–")] * 4, Cell(each.why, kind="words")]
+    results = each.results
+    smoke = "a smoke run: no evidence" if each.is_smoke else ""
+    return [
+        Cell(each.experiment),
+        Cell(each.run_id, kind="name"),
+        Cell(str(results.record["started_at"])[:16].replace("T", " "), kind="name"),
+        Cell(results.profile, kind="warn" if each.is_smoke else "name"),
+        Cell(str(results.blocks_count)),
+        Cell(str(results.machine.get("cpu", "–")), kind="words"),
+        Cell("; ".join(filter(None, [smoke, f"passed over: {each.why}" if each.why else ""])), kind="words"),
+    ]
+
+
+def plan(found: Sequence[Evidence], measuring: Sequence[Fragment]) -> Fragment:
+    """Which runs decide, and what is going to be measured besides."""
+    return joined(evidence(found), *measuring)
+
+
+def counts(findings: Findings) -> Fragment:
+    """How many statements of each source have which verdict, and how many claims are not counted."""
+    claims = findings.claims
+    heads = [
+        ("source", ""),
+        *((verdict, "") for verdict in VERDICTS),
+        ("all", "statements"),
+        ("restatements", "not counted"),
+    ]
+    heads += [("absolutes", "not counted")]
+    lines = []
+    for source in [*ordered(claims["source"]), ""]:
+        rows = claims[claims["source"] == source] if source else claims
+        numbers = [int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS]
+        numbers += [int((rows["standing"] == standing).sum()) for standing in ("statement", "restatement", "absolute")]
+        name = Cell(source, findings.titles.get(source, "")) if source else Cell("all sources")
+        lines.append([name, *(Cell(str(number) if number else "–") for number in numbers)])
+    return table("Verdicts by source", heads, [Group("", lines)])
+
+
+def agreement(findings: Findings) -> Fragment:
+    """Kendall's tau between published and measured ranks."""
+    heads = [("experiment", ""), ("by", ""), ("tau", "1: the same order"), ("p", "not corrected"), ("cells", "of both")]
+    lines = [
+        [Cell(row["experiment"]), Cell(row["metric"].rpartition("_")[0], kind="name"), Cell(tau(row["tau"])), Cell(f"{row['p_value']:.2g}"),
+         Cell(str(row["cells_count"]))]
+        for row in findings.agreement.to_dict("records")
+    ] or [[Cell("no experiment has two published cells and a run"), *[Cell("–")] * 4]]  # fmt: skip
+    return table("Rank agreement: Kendall's tau between published and measured ranks", heads, [Group("", lines)])
+
+
+def faults(findings: Findings) -> Fragment:
+    """Every known flaw of the published set-ups with what it changes, and the published ratios with and without them."""
+    heads = [
+        ("flaw", ""),
+        ("what it is", ""),
+        ("effect", "throughput, with ÷ without it"),
+        ("so it is", "exploratory"),
+    ]
+    heads += [("how it was seen", "")]
+    groups = [
+        Group(str(source), [_fault(row) for row in rows.to_dict("records")])
+        for source, rows in findings.effects.groupby("source", sort=False)
+    ]
+    first = table("Known flaws of the published set-ups", heads, groups)
+    if findings.explained.empty:
+        return first
+    heads = [
+        ("first ÷ second", "throughput"),
+        ("workload", ""),
+        ("published", "another machine"),
+        ("equal work", "here, 95 % interval"),
+    ]
+    heads += [("with the flaws", "here, 95 % interval")]
+    lines = [
+        [Cell(f"{row['first']} ÷ {row['second']}"), Cell(row["workload"], kind="name"), Cell(amount(row["published"], RATIOS)),
+         ratio_cell(row, "equal"), ratio_cell(row, "faulty")]
+        for row in findings.explained.to_dict("records")
+    ]  # fmt: skip
+    return joined(
+        first, table("Published ratios, on equal work and with the published flaws", heads, [Group("", lines)])
+    )
+
+
+def _fault(row: Mapping[str, Any]) -> list[Cell]:
+    kinds = {"faster": "half", "slower": "half", "undecided": "warn"}
+    measured = not math.isnan(row["ratio"])
+    how = f"{row['having']} ÷ {row['without']}" if row["having"] else "not measured"
+    return [
+        Cell(row["title"]),
+        Cell(str(row["what"]), kind="words"),
+        ratio_cell(row, "ratio"),
+        Cell(row["verdict"] if measured else "–", kind=kinds.get(row["verdict"], "name") if measured else "name"),
+        Cell(how, row["why"], "words"),
+    ]
+
+
+def ratio_cell(row: Mapping[str, Any], name: str) -> Cell:
+    """A ratio with its interval under it, from the columns ``name``, ``name_low`` and ``name_high``."""
+    if math.isnan(row[name]):
+        return Cell("–")
+    text, _, interval = (
+        quantity(row[name], row[f"{name}_low"], row[f"{name}_high"], RATIOS).removesuffix(")").partition(" (")
+    )
+    return Cell(text, interval)

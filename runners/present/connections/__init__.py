@@ -1,0 +1,1 @@
+"""Growth with the number of connections: charts, tables, sentences."""

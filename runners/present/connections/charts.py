@@ -1,0 +1,253 @@
+"""Charts against the number of connections: throughput, service times, memory and errors; and how long builds take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from runners.analyse.connections import levels
+from runners.core.records import GENERATOR_LIMITED
+from runners.core.units import RATES, TIMES, amount, format_duration, shortened
+from runners.present.kit.frames import measured, ordered, without_placebo
+from runners.present.kit.rows import BAR, from_zero, name_rows, value_label
+from runners.present.kit.theme import BAD, INK, QUIET, Chart, Look, looks, mixed, panels, themed
+
+_ROWS = 10
+# Points of one number of connections stand beside each other by this factor, so that none hides another.
+_APART = 1.05
+_PUBLISHED = "*"
+# Go 1.8, of which a build was published, came with its library compiled: its build was neither of the two.
+_PUBLISHED_BESIDE = ("cold", "incremental")
+
+
+class Scaled(Protocol):
+    """What these charts ask of the results."""
+
+    @property
+    def cells(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def published(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def published_amounts(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def builds(self) -> pd.DataFrame: ...  # noqa: D102
+
+
+@themed
+def throughput(results: Scaled) -> Chart:
+    """Completed requests per second against connections, with 95 % intervals; hollow where a cell is not ranked."""
+    columns = ("throughput_rps", "throughput_low_rps", "throughput_high_rps")
+    return _against_connections(
+        results,
+        dict.fromkeys(_names(results), columns),
+        title="Throughput against connections",
+        caption="Geometric mean over launches with 95 % interval; both axes logarithmic.\nHollow: the load generator was the limit, "
+        "or more than 0.1 % errors: not ranked.",
+        label=lambda value: amount(value, RATES).replace(" requests/s", "").replace("requests/s", ""),
+        axis="requests/s",
+    )
+
+
+@themed
+def service_times(results: Scaled) -> Chart:
+    """Median and 99th percentile of the service time against connections."""
+    columns = {
+        f"{name}, {words}": (f"{at}_s", f"{at}_low_s", f"{at}_high_s")
+        for name in _names(results)
+        for at, words in (("p50", "median"), ("p99", "99th percentile"))
+    }
+    return _against_connections(
+        results,
+        columns,
+        title="Service time against connections",
+        caption="With 95 % interval; both axes logarithmic. Hollow: the load generator was the limit, or more than 0.1 % errors:\n"
+        "answers later than 2 s are missing among the service times, the value is a lower bound.",
+        label=format_duration,
+        axis="service time",
+    )
+
+
+@themed
+def memory(results: Scaled) -> Chart:
+    """The peak of resident memory against connections, over all processes of a server."""
+    columns = ("rss_peak_bytes", "rss_peak_low_bytes", "rss_peak_high_bytes")
+    return _against_connections(
+        results,
+        dict.fromkeys(_names(results), columns),
+        title="Peak memory against connections",
+        caption="Resident memory of all processes of the server: the highest of all launches, with the 95 % interval of their mean.\n"
+        "Both axes logarithmic.",
+        label=lambda value: f"{value / 1e6:g} MB",
+        axis="peak resident memory",
+    )
+
+
+@themed
+def errors(results: Scaled) -> Chart:
+    """Errors as a share of the requests against connections; none are drawn at the foot."""
+    cells = levels(without_placebo(results.cells))
+    known = cells.loc[cells["errors_fraction"] > 0, "errors_fraction"]
+    foot = min(1e-5, float(known.min()) / 2 if len(known) else 1e-5)
+    shown = cells.assign(errors_fraction=cells["errors_fraction"].clip(lower=foot))
+    chart = _against_connections(
+        results,
+        dict.fromkeys(_names(results), ("errors_fraction",) * 3),
+        title="Errors and timeouts against connections",
+        caption="Connect, read, write and status errors, and answers later than wrk's 2 s, per request; both axes logarithmic.\n"
+        "Dashed: 0.1 %, above which a cell is not ranked.",
+        label=lambda value: "none" if value <= foot * 1.01 else f"{value * 100:g} %",
+        axis="share of the requests",
+        cells=shown,
+    )
+    for ax in chart.axes:
+        if ax.get_xlabel():
+            ax.axhline(0.001, color=BAD, linewidth=1.0, linestyle=(0, (4, 3)))
+            ax.set_ylim(foot / 1.6, max(0.004, ax.get_ylim()[1]))
+            ticks = [foot, *(10.0**power for power in range(-6, 1) if 10.0**power > 2 * foot)]
+            ax.set_yticks([tick for tick in ticks if tick <= ax.get_ylim()[1]])
+    return chart
+
+
+def _against_connections(
+    results: Scaled,
+    columns: Mapping[str, tuple[str, str, str]],
+    *,
+    title: str,
+    caption: str,
+    label: object,
+    axis: str,
+    cells: pd.DataFrame | None = None,
+) -> Chart:
+    """A panel for each of `columns` (title → value, low, high); its first word is the workload."""
+    rows = measured(levels(without_placebo(results.cells))) if cells is None else measured(cells)
+    look, systems = looks(results.cells), ordered(rows["system"])
+    chart, axes = panels(
+        list(columns),
+        [_ROWS] * len(columns),
+        title=title,
+        caption=caption,
+        description=f"{title}, a line for each of {', '.join(systems)}, at "
+        f"{', '.join(map(str, sorted(rows['connections'].unique())))} connections.",
+        handles=_handles(systems, look),
+    )
+    for ax, (text, names) in zip(axes, columns.items(), strict=True):
+        workload = text.split(",")[0]
+        _lines(ax, rows[rows["name"] == workload], names, systems, look)
+        _stars(ax, levels(results.published_amounts), workload, names[0], look)
+        _log_axes(ax, rows.loc[rows["name"] == workload, "connections"], label, axis)
+    return chart
+
+
+def _lines(
+    ax: Axes, rows: pd.DataFrame, names: tuple[str, str, str], systems: Sequence[str], look: Mapping[str, Look]
+) -> None:
+    for place, system in enumerate(systems):
+        own = rows[(rows["system"] == system) & (rows[names[0]] > 0)].sort_values("connections")
+        if own.empty:
+            continue
+        x = own["connections"].to_numpy(float) * _APART ** (place - (len(systems) - 1) / 2)
+        value, low, high = (own[name].to_numpy(float) for name in names)
+        reach = np.nan_to_num(
+            [value - np.minimum(value, np.where(low > 0, low, value)), np.maximum(high, value) - value]
+        )
+        color = look[system].color
+        ax.errorbar(x, value, yerr=reach, color=color, linewidth=1.4, elinewidth=1.2, zorder=2)
+        unranked = ((own["errors_fraction"] > 0.001) | (own["bottleneck"].isin(GENERATOR_LIMITED))).to_numpy()
+        for where, face in ((~unranked, color), (unranked, "white")):
+            ax.plot(
+                x[where], value[where], look[system].marker, color=color, markerfacecolor=face, markersize=5, zorder=3
+            )
+
+
+def _stars(ax: Axes, published: pd.DataFrame, workload: str, column: str, look: Mapping[str, Look]) -> None:
+    if column not in published:
+        return
+    for row in published[(published["name"] == workload) & (published[column] > 0)].to_dict("records"):
+        if row["system"] in look:
+            style: dict[str, Any] = {"color": look[row["system"]].color, "markeredgecolor": INK, "markeredgewidth": 0.6}
+            ax.plot(row["connections"], row[column], _PUBLISHED, markersize=10, zorder=4, **style)
+
+
+def _log_axes(ax: Axes, connections: pd.Series, label: object, axis: str) -> None:
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.autoscale(axis="y")
+    low, high = ax.get_ylim()
+    ax.set_ylim(*sorted((low, high)))
+    ticks = sorted(connections.unique())
+    # Without a space, as the last two stand near each other.
+    ax.set_xticks(ticks, [f"{tick / 1000:g}k" if tick >= 1000 else f"{tick}" for tick in ticks])
+    if len(ticks):
+        ax.set_xlim(min(ticks) / 1.5, max(ticks) * 1.6)
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))  # type: ignore[operator]
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.tick_params(axis="x", labelsize=8)
+    ax.set_xlabel("connections")
+    ax.set_ylabel(axis)
+    ax.grid()
+
+
+@themed
+def builds(results: Scaled) -> Chart:
+    """How long each server takes to build: cold, warm, and after a change of one file; published values beside."""
+    rows = results.builds.to_dict("records")
+    look = looks(results.cells)
+    published = results.published_amounts.dropna(subset=["build_s"]) if len(rows) else pd.DataFrame()
+    beside = [] if published.empty else published.to_dict("records")
+    kinds = {"cold": "cold_s", "warm": "warm_s", "incremental": "incremental_s"}
+    titles = {"cold": "clean build, cold compiler cache", "warm": "clean build, warm compiler cache"}
+    titles["incremental"] = "after a change of one file"
+    shown = list(kinds) if rows else []
+    chart, axes = panels(
+        [titles[kind] for kind in shown],
+        [len(rows) + len(beside) * (kind in _PUBLISHED_BESIDE) for kind in shown],
+        title="How long does a build take?" if rows else "Builds were not timed in this run",
+        caption="One build each, on all measured CPUs; packages were downloaded before. Grey: published, another machine and program:\n"
+        "that Go came with its library compiled, which with a cold cache Go compiles here."
+        if rows
+        else "The quick profile leaves them out; -p build_times yes times them.",
+        description="; ".join(f"{row['system']} {row['cold_s']:.3g} s" for row in rows if pd.notna(row["cold_s"]))
+        or "No builds.",
+    )
+    for ax, kind in zip(axes, shown, strict=True):
+        bars = [(row["system"], row[kinds[kind]], look[row["system"]].color, row["failure"]) for row in rows]
+        bars += [
+            (f"{row['system']} (published)", row["build_s"], mixed(QUIET, 0.5), "")
+            for row in beside
+            if kind in _PUBLISHED_BESIDE
+        ]
+        _build_panel(ax, bars)
+    return chart
+
+
+def _build_panel(ax: Axes, bars: Sequence[tuple[str, float, str, str]]) -> None:
+    for place, (name, seconds, color, failure) in enumerate(bars):
+        if pd.isna(seconds):
+            ax.text(0, place, f" {shortened(failure or 'not timed', 40)}", va="center", color=BAD, fontsize=8.5)
+            continue
+        ax.barh(place, seconds, BAR, color=color)
+        value_label(ax, seconds, place, amount(seconds, TIMES), name)
+    name_rows(ax, [name for name, *_ in bars])
+    from_zero(ax, max([seconds for _, seconds, *_ in bars if pd.notna(seconds)], default=1.0), "s")
+
+
+def _names(results: Scaled) -> list[str]:
+    return ordered(levels(results.cells)["name"])
+
+
+def _handles(systems: Sequence[str], look: Mapping[str, Look]) -> list[Artist]:
+    lines: list[Artist] = [
+        Line2D([], [], color=look[name].color, marker=look[name].marker, markersize=5, label=name) for name in systems
+    ]
+    star = Line2D([], [], marker=_PUBLISHED, color="white", markeredgecolor=INK, linestyle="", markersize=9)
+    star.set_label("published, another machine")
+    return [*lines, star]

@@ -1,0 +1,109 @@
+"""Tables against the number of connections: what was really open, errors by kind, memory; and builds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from runners.analyse.connections import levels, memory_per_connection
+from runners.core.units import TIMES, amount, format_size
+from runners.present.connections.sentences import Results, busy_ratio
+from runners.present.kit.frames import ordered, without_placebo
+from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+from runners.present.throughput.tables import launches, without_number
+
+_KINDS = ("connect", "read", "write", "timeout", "status")
+
+
+def connections(results: Results) -> Fragment:
+    """Per system and number of connections: what was open, errors by kind, memory, threads and descriptors; then the slopes."""
+    cells = levels(without_placebo(results.cells))
+    heads = [
+        ("system", ""),
+        ("open", "in mid-window"),
+        ("opening", "took"),
+        ("busy", "by Little's law"),
+        *((kind, _HEADS[kind]) for kind in _KINDS),
+    ]
+    heads += [("after start", "memory"), ("peak", "resident"), ("PSS", "mid-window"), ("load gone", "memory")]
+    heads += [("threads", ""), ("files", "open")]
+    groups = []
+    for workload in ordered(cells["workload"]):
+        rows = cells[cells["workload"] == workload].to_dict("records")
+        groups.append(Group(workload, [_line(row, len(heads)) for row in rows]))
+    return joined(table("Connections, errors by kind, and memory", heads, groups), _slopes(results))
+
+
+_HEADS = {"connect": "errors", "read": "errors", "write": "errors", "timeout": "later than 2 s", "status": "errors"}
+
+
+def _line(row: Mapping[str, Any], width: int) -> list[Cell]:
+    if row["status"] != "ok":
+        return [Cell(row["system"]), without_number(row["status"]), *[Cell("–")] * (width - 2)]
+    asked, seen = row["asked_connections_count"], row["established_count"]
+    off = pd.notna(seen) and abs(seen - asked) > 0.01 * asked
+    errors = [int(row[f"errors_{kind}_count"]) for kind in _KINDS]
+    memory = ("memory_before_rss_bytes", "rss_peak_bytes", "pss_bytes", "memory_after_rss_bytes")
+    return [
+        Cell(row["system"], launches(row)),
+        Cell("–" if pd.isna(seen) else f"{seen:.0f}", kind="bad" if off else ""),
+        Cell(amount(row["opening_s"], TIMES) if row["opening_s"] else "at once"),
+        Cell(f"{100 * min(1.0, busy_ratio(row)):.0f} %"),
+        *(Cell(str(count), kind="bad" if count else "") for count in errors),
+        *(Cell(_size(row[name])) for name in memory),
+        Cell(str(row["threads_count"])),
+        Cell(_count(row["fds_count"])),
+    ]
+
+
+def _slopes(results: Results) -> Fragment:
+    rows = memory_per_connection(results.usage)
+    lines = []
+    for row in rows[rows["system"].isin(without_placebo(results.cells)["system"])].to_dict("records"):
+        ends = [row[f"per_connection_{end}_bytes"] for end in ("low", "high")]
+        interval = "" if any(math.isnan(end) for end in ends) else f"{ends[0] / 1000:.1f} to {ends[1] / 1000:.1f}"
+        cells = [Cell(f"{row['per_connection_bytes'] / 1000:.1f}", interval), Cell(_size(row["base_bytes"]))]
+        lines.append(
+            [Cell(row["system"]), Cell(row["name"], kind="name"), *cells, Cell(str(row["most_connections_count"]))]
+        )
+    heads = [("system", ""), ("workload", ""), ("a connection costs", "kB of peak memory, 95 % interval")]
+    heads += [("without any", "intercept"), ("up to", "connections")]
+    return table("Memory of one more connection: slope of the peaks, a line for each block", heads, [Group("", lines)])
+
+
+def builds(results: Results) -> Fragment:
+    """The timed builds: seconds, what was changed, and the size of what they leave."""
+    heads = [
+        ("system", ""),
+        ("cold", "s"),
+        ("warm", "s"),
+        ("incremental", "s"),
+        ("changed", "file"),
+        ("output", "size"),
+    ]
+    lines = [
+        [
+            Cell(row["system"], row["failure"]),
+            *(Cell(_seconds(row[name])) for name in ("cold_s", "warm_s", "incremental_s")),
+            Cell(row["changed"] or "–", kind="name"),
+            Cell(_size(row["output_bytes"])),
+        ]
+        for row in results.builds.to_dict("records")
+    ]
+    empty = [[Cell("not timed in this run"), *[Cell("–")] * (len(heads) - 1)]]
+    return table("Builds", heads, [Group("", lines or empty)])
+
+
+def _size(value: float) -> str:
+    return "–" if pd.isna(value) else format_size(round(value))
+
+
+def _count(value: float) -> str:
+    return "–" if pd.isna(value) else f"{value:.0f}"
+
+
+def _seconds(value: float) -> str:
+    return "–" if pd.isna(value) else f"{value:.3g}"

@@ -1,0 +1,1 @@
+"""Endpoints: charts, tables, sentences."""

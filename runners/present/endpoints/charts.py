@@ -1,0 +1,261 @@
+"""Charts of endpoints: requests per second beside published ones, where the CPU time goes, records, and two generators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from runners.core.records import GENERATOR_LIMITED
+from runners.core.units import RATES, RATIOS, TIMES, amount, decimals, listing, quantity, shortened, unit_of
+from runners.present.endpoints.tables import columns, generator_of, labelled, nearest, own_load, shapes, title_of
+from runners.present.kit.frames import band_ratio, cell_of, measured, ordered, without_placebo
+from runners.present.kit.rows import BAR, beside, drawn, from_zero, log_ticks, name_rows, point, value_label, whisker
+from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Look, looks, mixed, panels, themed
+
+_PALE, _PALER = 0.5, 0.8
+_PUBLISHED = "published"
+_SHORT = {"server": "server", "backend": "database", "generator": "generator", "both": "both"}
+
+
+@themed
+def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
+    """Requests per second: a panel per endpoint, a bar per system and load generator, and what was published, in outline."""
+    found, asked = columns(cells), shapes(cells)
+    systems = ordered(without_placebo(cells)["system"])
+    tools = [generator_of(cells, shape) for shape in asked]
+    colors = [QUIET, mixed(QUIET, _PALE)]
+    handles = [Patch(color=color, label=tool) for color, tool in zip(colors, tools, strict=False)]
+    if not published.empty:
+        handles.append(_outline(f"{' and '.join(ordered(published['source']))}: another machine"))
+    chart, axes = panels(
+        [title_of(*column) for column in found.items()],
+        [len(systems) + (not published.empty)] * len(found),
+        title="Requests per second, by endpoint",
+        caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hatched and ≥: the load generator was the limit.\n"
+        "In outline: from another machine, with its own database: no measure of the servers here.",
+        description=f"Bar chart of requests per second for {', '.join(systems)}, by {' and '.join(tools)}.",
+        row_in=0.22 + 0.16 * len(asked),
+        handles=handles,
+    )
+    for ax, workload in zip(axes, found, strict=True):
+        rows = published[published["workload"] == workload]
+        own = cells[cells["workload"].isin([labelled(workload, shape) for shape in asked])]
+        top = _top(own, rows["throughput_rps"].max())
+        factor, unit = unit_of(top, RATES)
+        for row, system in enumerate(systems):
+            for place, shape in enumerate(asked):
+                cell = cell_of(cells, system, labelled(workload, shape))
+                _rate_bar(ax, row, (place, len(asked)), cell, (factor, top), looks(cells)[system])
+        if not published.empty:
+            _published_bar(ax, len(systems), rows, factor)
+        name_rows(ax, [*systems, *([] if published.empty else [_PUBLISHED])])
+        from_zero(ax, top / factor, unit)
+    return chart
+
+
+def _top(cells: pd.DataFrame, published: float) -> float:
+    """Where the axis ends: at the longest whisker, but one that is longer than the bars does not shrink them."""
+    value, high = cells["throughput_rps"].max(), cells["throughput_high_rps"].max()
+    known = [each for each in (value, min(high, 1.5 * value), published) if pd.notna(each)]
+    return float(max(known, default=1.0))
+
+
+def _outline(label: str) -> Patch:
+    return Patch(facecolor="white", edgecolor=QUIET, linestyle="--", label=label)
+
+
+def _rate_bar(
+    ax: Axes, row: int, place: tuple[int, int], cell: pd.Series | None, scale: tuple[float, float], look: Look
+) -> None:
+    """One generator's bar of a system: the first in full colour, the second pale."""
+    height = 0.8 / place[1]
+    where = row - 0.4 + height * (place[0] + 0.5)
+    if cell is None or cell["status"] != "ok":
+        status = "not measured" if cell is None else cell["status"]
+        ax.text(0, where, f" {shortened(status, 36)}", va="center", color=BAD, fontsize=8)
+        return
+    factor, top = scale
+    value, low, high = drawn(*(cell[f"throughput_{part}rps"] / factor for part in ("", "low_", "high_")))
+    bound = cell["bottleneck"] in GENERATOR_LIMITED
+    color = mixed(look.color, _PALE) if place[0] else look.color
+    face = mixed(color, 0.4) if bound else color
+    ax.barh(where, value, height * 0.92, color=face, edgecolor=color, hatch="///" if bound else None)
+    whisker(ax, where, low, min(high, top / factor))
+    text = f"{value:.{decimals(value)}f}"
+    value_label(ax, min(high, 1.02 * top / factor), where, f"≥ {text}" if bound else text, cell["system"])
+
+
+def _published_bar(ax: Axes, row: int, rows: pd.DataFrame, factor: float) -> None:
+    if rows.empty:
+        ax.text(0, row, " ? (not published)", va="center", color=QUIET, fontsize=9)
+    for found in rows.to_dict("records"):
+        value = found["throughput_rps"] / factor
+        ax.barh(row, value, BAR, facecolor="white", edgecolor=QUIET, linestyle="--")
+        value_label(ax, value, row, f"{value:.{decimals(value)}f} ({found['system']})", found["system"])
+
+
+@themed
+def where_the_time_goes(cells: pd.DataFrame) -> Chart:
+    """CPU seconds per request of server, database and load generator, stacked: a panel per endpoint, a bar per system."""
+    found, rows = columns(cells), own_load(without_placebo(cells))
+    systems = ordered(rows["system"])
+    parts = [("cpu_per_request_s", "server", 0.0), ("backend_cpu_per_request_s", "database", _PALE)]
+    parts.append(("generator_cpu_per_request_s", f"load generator ({generator_of(cells, '')})", _PALER))
+    chart, axes = panels(
+        [title_of(*column) for column in found.items()],
+        [len(systems)] * len(found),
+        title="Where the time goes: CPU time per request",
+        caption="Means over launches. The sum is CPU time, not waiting time: what runs on different CPUs runs at the same time.",
+        description=f"Stacked bars of CPU time per request of server, database and load generator for {', '.join(systems)}.",
+        row_in=0.34,
+        handles=[
+            Patch(facecolor=mixed(QUIET, pale) if pale else QUIET, edgecolor=QUIET, label=label)
+            for _, label, pale in parts
+        ],
+    )
+    for ax, workload in zip(axes, found, strict=True):
+        own = measured(rows[rows["workload"] == workload]).set_index("system")
+        sums = own[[column for column, _, _ in parts]].sum(axis=1)
+        factor, unit = unit_of(sums.max() if len(sums) and sums.max() > 0 else 1e-6, TIMES)
+        for row, system in enumerate(systems):
+            if system not in own.index:
+                ax.text(0, row, " no number", va="center", color=BAD, fontsize=8.5)
+                continue
+            _stack(
+                ax, row, [(own.loc[system, column] / factor, pale) for column, _, pale in parts], looks(cells)[system]
+            )
+            value_label(ax, sums[system] / factor, row, amount(sums[system], TIMES), system)
+        name_rows(ax, systems)
+        from_zero(ax, sums.max() / factor if len(sums) else 1.0, f"{unit} of CPU time per request")
+    return chart
+
+
+def _stack(ax: Axes, row: int, parts: list[tuple[float, float]], look: Look) -> None:
+    left = 0.0
+    for value, pale in parts:
+        if pd.notna(value):
+            color = mixed(look.color, pale) if pale else look.color
+            ax.barh(row, value, BAR, left=left, color=color, edgecolor=look.color, linewidth=0.6)
+            left += value
+
+
+@themed
+def records_curve(cells: pd.DataFrame) -> Chart:
+    """Throughput against the records that a request asks for, both logarithmic: one line a server, with its intervals."""
+    rows = measured(own_load(without_placebo(cells)))
+    rows = rows[rows["records_count"].notna()].sort_values("records_count")
+    counts, systems, look = (
+        sorted(rows["records_count"].unique()),
+        ordered(without_placebo(cells)["system"]),
+        looks(cells),
+    )
+    chart, (ax,) = panels(
+        ["PgSQL 2, by the number of records"],
+        [10],
+        title="Throughput against the number of records in an answer",
+        caption="Both axes logarithmic; whiskers: 95 % interval; hollow: the load generator was the limit, the server could do more.",
+        description=f"Lines of requests per second against {', '.join(f'{count:g}' for count in counts)} records for "
+        f"{', '.join(systems)}.",
+        handles=[
+            Line2D([], [], color=look[name].color, marker=look[name].marker, markersize=5, label=name)
+            for name in systems
+        ],
+    )
+    for place, system in enumerate(systems):
+        own = rows[rows["system"] == system]
+        # Side by side, so that no interval hides another.
+        at = own["records_count"] * 1.03 ** (place - (len(systems) - 1) / 2)
+        ax.plot(at, own["throughput_rps"], color=look[system].color)
+        for x, cell in zip(at, own.to_dict("records"), strict=True):
+            _upright(ax, x, cell, look[system])
+    _log_axes(ax, counts, rows)
+    return chart
+
+
+def _upright(ax: Axes, x: float, cell: Mapping[Any, Any], style: Look) -> None:
+    value, low, high = drawn(*(cell[f"throughput_{part}rps"] for part in ("", "low_", "high_")))
+    face = "white" if cell["bottleneck"] in GENERATOR_LIMITED else style.color
+    ax.errorbar(
+        x, value, yerr=[[value - low], [high - value]], fmt=style.marker, color=style.color, markerfacecolor=face,
+        markersize=5.5, elinewidth=1.6, capsize=3,
+    )  # fmt: skip
+
+
+def _log_axes(ax: Axes, counts: list[float], rows: pd.DataFrame) -> None:
+    ax.set_xlabel("records in an answer (count)")
+    ax.set_ylabel("requests/s")
+    if rows.empty:
+        ax.text(0.5, 0.5, "no number", ha="center", transform=ax.transAxes, color=BAD)
+        return
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.minorticks_off()
+    ax.grid()
+    ax.set_xticks(counts, [f"{count:g}" for count in counts])
+    reached = rows[["throughput_rps", "throughput_low_rps", "throughput_high_rps"]]
+    # An interval longer than all that is known is cut off.
+    values = rows["throughput_rps"]
+    low = max(reached.min().min(), values.min() / 2) / 1.25
+    high = min(reached.max().max(), values.max() * 2) * 1.25
+    steps = [digit * 10.0**power for power in range(7) for digit in (1, 2, 5)]
+    ax.set_ylim(low, high)
+    ax.set_yticks([step for step in steps if low <= step <= high])
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", "\u202f")))
+
+
+@themed
+def agreement(
+    ratios: pd.DataFrame, cells: pd.DataFrame, noise_floor_ratio: Mapping[str, float], pinning: Mapping[str, str]
+) -> Chart:
+    """What the second load generator saw, over what the first saw of the same cell in the same blocks; log axis."""
+    found = {workload: title for workload, title in columns(cells).items() if workload in set(ratios["workload"])}
+    first, others = generator_of(cells, ""), listing(ordered(ratios["shape"]))
+    chart, axes = panels(
+        [title_of(*column) for column in found.items()],
+        [int((ratios["workload"] == workload).sum()) for workload in found],
+        title=f"How far the load generators agree: {others} relative to {first}",
+        caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. Shaded: the noise band of this run.\n"
+        f"In grey: who was the limit, under {first} / under {others}; in brackets: nobody quite, but nearest to it.",
+        description=f"Forest plot of throughput by {others} relative to {first}: "
+        + "; ".join(f"{row.system} {amount(row.ratio, RATIOS)} on {row.workload}" for row in ratios.itertuples()),
+        row_in=0.44,
+    )
+    for ax, workload in zip(axes, found, strict=True):
+        band = band_ratio(noise_floor_ratio, workload)
+        _agreement_panel(ax, ratios[ratios["workload"] == workload], cells, band, pinning)
+        ax.set_xlabel(f"{others} ÷ {first}")
+    return chart
+
+
+def _agreement_panel(
+    ax: Axes, rows: pd.DataFrame, cells: pd.DataFrame, band: float, pinning: Mapping[str, str]
+) -> None:
+    ax.axvspan(1 / band, band, color=BAND, zorder=0)
+    ax.axvline(1.0, color=QUIET, linewidth=1.0)
+    for place, row in enumerate(rows.to_dict("records")):
+        estimate = row["ratio"], row["ratio_low"], row["ratio_high"]
+        sides = [cell_of(cells, row["system"], labelled(row["workload"], shape)) for shape in ("", row["shape"])]
+        limits = " / ".join(_limit(side, pinning) for side in sides if side is not None)
+        point(ax, place, drawn(*estimate), looks(cells)[row["system"]], filled=True)
+        beside(ax, place - 0.2, quantity(*estimate, RATIOS), INK)
+        beside(ax, place + 0.2, limits, QUIET)
+    reached = rows[["ratio", "ratio_low", "ratio_high"]]
+    low, high = min(1 / band, reached.min().min()), max(band, reached.max().max())
+    room = (high / low) ** 0.08
+    ax.set_xscale("log")
+    ax.set_xlim(low / room, high * room)
+    ax.set_xticks(log_ticks(low, high))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.minorticks_off()
+    name_rows(ax, list(rows["system"]))
+
+
+def _limit(cell: pd.Series, pinning: Mapping[str, str]) -> str:
+    name = _SHORT.get(nearest(cell, pinning), "?")
+    return f"({name})" if cell["bottleneck"] == "unsaturated" else name

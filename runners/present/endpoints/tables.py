@@ -1,0 +1,178 @@
+"""Tables of endpoints: the published table filled in, limits, and what stands behind each endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from runners.core.units import PERCENT, RATES, amount
+from runners.present.kit.frames import cell_of, measured, ordered, without_placebo
+from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.throughput.tables import throughput, without_number
+
+_ROLES = {"server": "servers", "backend": "database", "generator": "load generator"}
+
+
+def published_table(cells: pd.DataFrame, published: pd.DataFrame) -> Fragment:
+    """The published table with our numbers: a row per system, a column per endpoint, a group per load generator."""
+    found = columns(cells)
+    heads = [("average requests/s", ""), *((title_of(*column), "") for column in found.items())]
+    groups = []
+    for shape in shapes(cells):
+        rows = []
+        for system in ordered(without_placebo(cells)["system"]):
+            labels = [labelled(workload, shape) for workload in found]
+            rows.append([Cell(system), *(_rate(cell_of(cells, system, label)) for label in labels)])
+        groups.append(Group(f"here, by {generator_of(cells, shape)}, with 95 % intervals and n", rows))
+    for source in ordered(published["source"]):
+        rows = []
+        for system in ordered(published["system"]):
+            own = published[(published["source"] == source) & (published["system"] == system)]
+            rows.append([Cell(system), *(_published(cell_of(own, system, workload)) for workload in found)])
+        groups.append(Group(f"published by {source}, on another machine", rows))
+    return table("Text, JSON and PostgreSQL: the published table, filled in", heads, groups)
+
+
+def _rate(cell: pd.Series | None) -> Cell:
+    if cell is None:
+        return Cell("–", "not asked for", "muted")
+    if cell["status"] != "ok":
+        return without_number(cell["status"])
+    return throughput(cell.to_dict())
+
+
+def _published(cell: pd.Series | None) -> Cell:
+    return Cell("?", kind="published") if cell is None else Cell(_short(cell["throughput_rps"]), kind="published")
+
+
+def _short(rate: float) -> str:
+    return amount(rate, RATES).replace(" requests/s", "")
+
+
+def limits(cells: pd.DataFrame, pinning: Mapping[str, str]) -> Fragment:
+    """How busy the CPUs of each role were, what of their time the role itself used, and who therefore was the limit."""
+    roles = [role for role in _ROLES if role in pinning]
+    heads: list[tuple[str, str]] = [("system", ""), ("by", "")]
+    heads += [(f"CPU of the {_ROLES[role]}", f"CPU {pinning[role]}: busy, and used by it") for role in roles]
+    groups = []
+    for workload, title in columns(cells).items():
+        rows = []
+        for system in ordered(without_placebo(cells)["system"]):
+            for shape in shapes(cells):
+                cell = cell_of(measured(cells), system, labelled(workload, shape))
+                if cell is not None:
+                    rows.append(_busy_row(cell, generator_of(cells, shape), roles, pinning))
+        groups.append(Group(title_of(workload, title), rows))
+    return table("Who was busy, and who was the limit", [*heads, ("limit", "")], groups)
+
+
+def _busy_row(cell: pd.Series, tool: str, roles: list[str], pinning: Mapping[str, str]) -> list[Cell]:
+    parts = [
+        Cell(amount(cell[f"{role}_busy_fraction"], PERCENT), f"itself {amount(cell[f'{role}_used_fraction'], PERCENT)}")
+        if pd.notna(cell[f"{role}_busy_fraction"])
+        else Cell("–", "takes no part", "muted")
+        for role in roles
+    ]
+    unsaturated = cell["bottleneck"] == "unsaturated"
+    near = f"nearest: {LIMITS[nearest(cell, pinning)]}" if unsaturated else ""
+    return [Cell(cell["system"]), Cell(tool, kind="name"), *parts, Cell(LIMITS[cell["bottleneck"]], near, "name")]
+
+
+def behind(backends: Mapping[str, Any]) -> Fragment:
+    """What every server has behind it: how many connections, which statements, which settings, as this run recorded them."""
+    groups = []
+    for name, about in backends.items():
+        each = about["pool_per_cpu_count"]
+        facts = {
+            "connections": f"{about['pool_count']} from each server, kept open: {each} for each of its CPUs",
+            **{f"statement of {workload}": text for workload, text in about["statements"].items()},
+            "how": "each statement prepared once on a connection; one query for a request, and one request's query at a time on a "
+            "connection: no pipelining, no batching",
+            "proof": "queries and rows, counted by it in every window, are those of the requests within 1 %, or the trial is void",
+            "settings": ", ".join(f"{setting} = {value or 'none'}" for setting, value in about["settings"].items()),
+        }
+        rows = [[Cell(head), Cell(text, kind="long")] for head, text in facts.items()]
+        groups.append(Group(f"{about['title']} (servers/{name})", rows))
+    return table("Behind every server, the same for all", [("what", ""), ("is", "")], groups)
+
+
+# As the columns of the published table are called.
+TITLES = {"text": "Text", "json": "JSON", "sql1": "PgSQL 1", "sql2": "PgSQL 2"}
+ROLES = ("server", "backend", "generator")
+LIMITS = {
+    "server": "the server",
+    "generator": "the load generator",
+    "both": "server and load generator",
+    "backend": "the database",
+    "unsaturated": "nobody",
+}
+
+
+def shape_of(workload: str) -> str:
+    """The shape in a workload's label: ``autocannon`` of ``text@autocannon``; empty for the run's own load."""
+    return workload.partition("@")[2]
+
+
+def in_shape(frame: pd.DataFrame, shape: str) -> pd.DataFrame:
+    """The rows of one shape of the load."""
+    return frame[frame["workload"].map(shape_of) == shape]
+
+
+def own_load(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the run's own load, without those of other shapes."""
+    return in_shape(frame, "")
+
+
+def columns(cells: pd.DataFrame) -> dict[str, str]:
+    """The workloads that are columns of the published table, with its names; of several sizes the first."""
+    found: dict[str, str] = {}
+    for workload in ordered(own_load(cells)["workload"]):
+        title = TITLES.get(workload.partition("-")[0])
+        if title is not None and title not in found.values():
+            found[workload] = title
+    return found
+
+
+def title_of(workload: str, title: str) -> str:
+    """A column's name with the number of records that a request asks for: ``PgSQL 2, 20 records``."""
+    count = workload.partition("@")[0].partition("-")[2]
+    return f"{title}, {count} record{'' if count == '1' else 's'}" if count else title
+
+
+def shapes(cells: pd.DataFrame) -> list[str]:
+    """The shapes of the load that the columns were asked for in; the first is the run's own, an empty name."""
+    known = set(columns(cells))
+    return ordered(shape_of(label) for label in cells["workload"] if label.partition("@")[0] in known)
+
+
+def labelled(workload: str, shape: str) -> str:
+    """A workload's label in one shape."""
+    return f"{workload}@{shape}" if shape else workload
+
+
+def generator_of(cells: pd.DataFrame, shape: str) -> str:
+    """The load generator of a shape."""
+    if "generator" in cells:
+        for name in in_shape(cells, shape)["generator"].dropna():
+            return str(name)
+    return shape or "the load generator"
+
+
+def nearest(cell: Mapping[Any, Any], pinning: Mapping[str, str]) -> str:
+    """Who was the limit, or came nearest to it: of the busiest CPUs, the role that used most of them, as ``LIMITS`` names it."""
+    if cell["bottleneck"] != "unsaturated":
+        return str(cell["bottleneck"])
+    busy = {role: cell[f"{role}_busy_fraction"] for role in ROLES if pd.notna(cell[f"{role}_busy_fraction"])}
+    busiest = max(busy, key=lambda role: busy[role])
+    sharing = [role for role in busy if pinning[role] == pinning[busiest]]
+    return max(sharing, key=lambda role: cell[f"{role}_used_fraction"])
+
+
+def spread(values: Iterable[float]) -> str:
+    """Shares as whole percent: ``97 %``, or ``55 to 61 %``."""
+    known = sorted(round(100 * value) for value in values if pd.notna(value))
+    if not known:
+        return "an unknown share"
+    return f"{known[0]} %" if known[0] == known[-1] else f"{known[0]} to {known[-1]} %"

@@ -1,0 +1,231 @@
+"""An executed notebook as one HTML file, its charts as PNG files, and the index of all runs."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import nbformat
+from bs4 import BeautifulSoup, Tag
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+from nbconvert.exporters import HTMLExporter
+from PIL import Image
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+from traitlets.config import Config
+
+from runners.present.kit.markup import TEMPLATES, style, unbroken
+
+_PNG, _WEBP = (f"data:image/{kind};base64," for kind in ("png", "webp"))
+HIDDEN_TAG = "hide-report"
+
+_ACTIVE = ("script", "iframe", "object", "embed", "link", "meta", "base", "form", "style", "svg", "video", "audio")
+_WIDE_COLUMNS = 10
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the table of contents."""
+
+    level: int
+    text: str
+    anchor: str
+
+
+def write_report(
+    notebook_path: Path,
+    html_path: Path,
+    *,
+    title: str,
+    headline: str = "",
+    facts: Mapping[str, str] | None = None,
+    links: Mapping[str, str] | None = None,
+) -> Path:
+    """Write an executed notebook as a self-contained HTML report.
+
+    Parameters
+    ----------
+    notebook_path : executed notebook; cells tagged ``hide-report`` are left out, and so is what was printed
+    html_path : file to write
+    title : of the report; it takes the place of the notebook's own first heading
+    headline : the one sentence under the title
+    facts : what the title block states, for example date, profile and machine
+    links : name → relative path, for example of the index or the raw data
+
+    Raises
+    ------
+    ValueError
+        When a link is not a relative path.
+    """
+    body = _body(notebook_path)
+    contents = _prepare(body)
+    page = render(
+        "report.html.j2",
+        title=title,
+        kind="report",
+        extra_style=HtmlFormatter(style="friendly").get_style_defs(".code .highlight"),
+        headline=headline,
+        facts=list((facts or {}).items()),
+        links=[(name, relative_link(target)) for name, target in (links or {}).items()],
+        contents=contents,
+        body=Markup(str(body)),  # noqa: S704  (nbconvert's template escaped it)
+    )
+    html_path.write_text(page, encoding="utf-8")
+    return html_path
+
+
+def render(template: str, *, extra_style: str = "", **values: object) -> str:
+    """A page from one of the templates; every value is escaped but those that are markup already."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    environment.filters["unbroken"] = lambda text: Markup(unbroken(text))  # noqa: S704  (it escapes)
+    css = "\n".join([style(), (TEMPLATES / "page.css").read_text(encoding="utf-8"), extra_style])
+    return environment.get_template(template).render(style=Markup(css), **values)  # noqa: S704  (our own files)
+
+
+def relative_link(target: str) -> str:
+    """A relative path as a link.
+
+    Raises
+    ------
+    ValueError
+        When it names a host or a scheme, or starts at the root.
+    """
+    parts = urlsplit(target)
+    if parts.scheme or parts.netloc or target.startswith(("/", "\\")):
+        raise ValueError(f"not a relative path: {target!r}")
+    return quote(target, safe="/#._-~")
+
+
+def _body(notebook_path: Path) -> BeautifulSoup:
+    """The notebook's cells as markup, without those that are hidden."""
+    notebook = nbformat.read(notebook_path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook.cells = [cell for cell in notebook.cells if HIDDEN_TAG not in cell.metadata.get("tags", [])]
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+        template_name="report", config=Config(TemplateExporter={"extra_template_basedirs": [str(TEMPLATES)]})
+    )
+    html, _ = exporter.from_notebook_node(notebook)
+    body = BeautifulSoup(html, "html.parser")
+    for image in body.select(f'img[src^="{_PNG}"]'):
+        image["src"] = _WEBP + _as_webp(str(image["src"]).removeprefix(_PNG))
+    return body
+
+
+def _as_webp(png: str) -> str:
+    """A picture in base64 without loss as WebP, which every browser shows and which takes a quarter less space."""
+    out = io.BytesIO()
+    Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB").save(out, "WEBP", lossless=True)
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def _prepare(body: BeautifulSoup) -> list[Entry]:
+    """Take out what could act, make anchors unique, mark wide tables; return the table of contents."""
+    for tag in body.find_all(_ACTIVE):
+        tag.decompose()
+    for tag in body.find_all(True):
+        for name in [name for name in tag.attrs if name.startswith("on")]:
+            del tag[name]
+    for link in body.find_all("a"):
+        if not _is_harmless(str(link.get("href", ""))):
+            del link["href"]
+    for image in body.find_all("img"):
+        if not str(image.get("src", "")).startswith("data:"):
+            image.replace_with(f"[image: {image.get('alt', '')}]")
+    for anchor in body.select("a.anchor-link"):
+        anchor.decompose()
+    if first := body.find("h1"):
+        first.decompose()
+    for scroll in body.select(".wb-scroll"):
+        head = scroll.find("tr")
+        if isinstance(head, Tag) and len(head.find_all("th")) >= _WIDE_COLUMNS:
+            scroll["class"] = "wb-scroll wide"
+    return [_entry(number, heading) for number, heading in enumerate(body.find_all(["h2", "h3"]), start=1)]
+
+
+def _is_harmless(target: str) -> bool:
+    """Whether a link only leads somewhere: the Content-Security-Policy would stop the others, but need not."""
+    try:
+        # Browsers overlook white space and control characters in a scheme; nothing that we link to has any.
+        return target.isprintable() and " " not in target and urlsplit(target).scheme in ("", "http", "https")
+    except ValueError:
+        return False
+
+
+def _entry(number: int, heading: Tag) -> Entry:
+    """A heading's line in the table of contents; the number keeps two headings of one text apart."""
+    text = heading.get_text(" ", strip=True)
+    words = "".join(letter if letter.isalnum() else "-" for letter in text.lower())
+    heading["id"] = anchor = f"{number}-{words.strip('-')}"
+    return Entry(int(heading.name[1]), text, anchor)
+
+
+@dataclass(frozen=True)
+class IndexEntry:
+    """One run on the index page.
+
+    Attributes
+    ----------
+    experiment : what it belongs to; experiments are in the order of these names
+    title : of the experiment, for people
+    date : when it started, ISO 8601: the newest run is on top
+    headline : its most important sentence
+    links : name → path relative to the index page, for example report and notebook
+    """
+
+    experiment: str
+    title: str
+    run_id: str
+    date: str
+    profile: str
+    machine: str
+    headline: str
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+def write_index(entries: Sequence[IndexEntry], html_path: Path, *, title: str = "wrkbook: all experiments") -> Path:
+    """Write the page that lists every run.
+
+    Raises
+    ------
+    ValueError
+        When a link is not a relative path.
+    """
+    newest_first = sorted(entries, key=lambda entry: (entry.date, entry.run_id), reverse=True)
+    in_order = groupby(sorted(newest_first, key=lambda entry: entry.experiment), key=lambda entry: entry.experiment)
+    experiments = [[_shown(entry) for entry in runs] for _, runs in in_order]
+    page = render("index.html.j2", title=title, kind="index", experiments=experiments, runs_count=len(entries))
+    html_path.write_text(page, encoding="utf-8")
+    return html_path
+
+
+def _shown(entry: IndexEntry) -> dict[str, object]:
+    links = [(name, relative_link(target)) for name, target in entry.links.items()]
+    return {**vars(entry), "links": links, "when": _when(entry.date)}
+
+
+def _when(date: str) -> str:
+    """``3 Feb 2026, 04:05 UTC``; a date that is none stays as it is."""
+    try:
+        moment = datetime.fromisoformat(date).astimezone(UTC)
+    except ValueError:
+        return date
+    return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
+
+
+def write_figures(notebook_path: Path, folder: Path) -> list[Path]:
+    """Write each chart of an executed notebook as ``figure-NN.png``, in its order, into `folder`; earlier ones are removed."""
+    notebook = nbformat.read(notebook_path, as_version=4)  # type: ignore[no-untyped-call]
+    shown = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])]
+    charts = [base64.b64decode(data["image/png"]) for data in shown if "image/png" in data]
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("figure-*.png"):
+        old.unlink()
+    paths = [folder / f"figure-{number:02d}.png" for number in range(1, len(charts) + 1)]
+    for path, chart in zip(paths, charts, strict=True):
+        path.write_bytes(chart)
+    return paths

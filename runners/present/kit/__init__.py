@@ -1,0 +1,1 @@
+"""What charts, tables and sentences are made of: theme, rows, markup, frames."""

@@ -1,0 +1,135 @@
+"""HTML that is safe to show: everything that came from outside is escaped here, and nowhere else built by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+
+# The report shows text/html of these fragments only; a server's text cannot set the metadata of an output.
+MARK = "wrkbook"
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A piece of HTML that a notebook shows when it is a cell's last value.
+
+    Attributes
+    ----------
+    html : escaped markup
+    text : the same in plain text, for terminals
+    """
+
+    html: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<style>{style()}</style>{self.html}"
+
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, dict[str, bool]]]:
+        return {"text/html": self._repr_html_(), "text/plain": self.text}, {"text/html": {MARK: True}}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table: its text, a smaller note under it, and how it is set (a class of ``fragment.css``)."""
+
+    text: str
+    note: str = ""
+    kind: str = ""
+
+    @property
+    def html(self) -> str:
+        """The cell as markup."""
+        note = f"<small>{escape(self.note)}</small>" if self.note else ""
+        return f'<td class="{escape(self.kind)}">{escape(self.text)}{note}</td>'
+
+    @property
+    def is_words(self) -> bool:
+        """Whether it reads from the left, unlike a number."""
+        return not {"name", "words", "long", "good", "half", "warn", "bad"}.isdisjoint(self.kind.split())
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of a table under a heading of their own; no heading when the title is empty."""
+
+    title: str
+    rows: Sequence[Sequence[Cell]]
+
+
+def style() -> str:
+    """The style sheet of all fragments."""
+    return (TEMPLATES / "fragment.css").read_text(encoding="utf-8")
+
+
+def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group]) -> Fragment:
+    """A table with a caption; ``heads`` are pairs of a name and its unit, the first column names the row."""
+    parts = [
+        f'<div class="wb-scroll" tabindex="0"><table class="wb-table"><caption>{escape(caption)}</caption><thead><tr>'
+    ]
+    rows = [row for group in groups for row in group.rows]
+    for place, (head, unit) in enumerate(heads):
+        # Words now and then, as where a number is missing, do not make a column of words.
+        kind = "name" if 2 * sum(row[place].is_words for row in rows) > len(rows) else ""
+        parts.append(
+            f'<th scope="col" class="{kind}">{escape(head)}{f"<small>{escape(unit)}</small>" if unit else ""}</th>'
+        )
+    parts.append("</tr></thead>")
+    lines = [caption, "\t".join(f"{head} [{unit}]" if unit else head for head, unit in heads)]
+    for group in groups:
+        parts.append("<tbody>")
+        if group.title:
+            title = f'<span class="wb-stay">{escape(group.title)}</span>'
+            parts.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}" class="wb-group">{title}</th></tr>')
+            lines.append(group.title)
+        for first, *rest in group.rows:
+            head = f"{escape(first.text)}{f'<small>{escape(first.note)}</small>' if first.note else ''}"
+            cells = "".join(cell.html for cell in rest)
+            parts.append(f'<tr><th scope="row" class="{escape(first.kind)}">{head}</th>{cells}</tr>')
+            lines.append("\t".join(f"{cell.text} {cell.note}".strip() for cell in (first, *rest)))
+        parts.append("</tbody>")
+    parts.append("</table></div>")
+    return Fragment("".join(parts), "\n".join(lines))
+
+
+def folded(title: str, inside: Fragment, *, is_open: bool = False) -> Fragment:
+    """A fragment under a line that folds it away and out again; without any script."""
+    state = " open" if is_open else ""
+    html = f'<details class="wb-fold"{state}><summary>{escape(title)}</summary>{inside.html}</details>'
+    return Fragment(html, f"{title}\n{inside.text}")
+
+
+def filtered(title: str, kinds: Sequence[str], inside: Fragment) -> Fragment:
+    """A fragment with a box for each kind of row, which hides those rows when it is cleared; without any script.
+
+    The rows of the kind at place n are those whose first cell is set as :func:`row_kind` of n.
+    """
+    boxes = "".join(
+        f'<label><input type="checkbox" checked class="{row_kind(place)}">{escape(kind)}</label>'
+        for place, kind in enumerate(kinds)
+    )
+    html = f'<div class="wb-filtered"><p class="wb-filter"><span>{escape(title)}</span>{boxes}</p>{inside.html}</div>'
+    return Fragment(html, inside.text)
+
+
+def row_kind(place: int) -> str:
+    """The class of ``fragment.css`` that marks rows of the kind at `place`."""
+    return f"wb-kind-{place}"
+
+
+def unbroken(text: str) -> str:
+    """A sentence as markup, escaped, in which no line ends between a number and its unit."""
+    return re.sub(r"(?<=\d) (?=[%×kMµms])|(?<=[kM]) (?=requests)", "&nbsp;", escape(text))
+
+
+def joined(*fragments: Fragment) -> Fragment:
+    """Several fragments, one under the other."""
+    return Fragment("".join(part.html for part in fragments), "\n\n".join(part.text for part in fragments))

@@ -1,0 +1,1 @@
+"""Latency at equal request rates: charts and tables."""

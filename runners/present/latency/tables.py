@@ -1,0 +1,106 @@
+"""Tables of systems at the same offered rate: the rates, and service times beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from runners.core.units import RATES, TIMES, amount, quantity
+from runners.present.kit.frames import cell_of, ordered
+from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.latency.charts import BURSTS, NOT_RANKED, OFFERED, statistic_words
+from runners.present.proxies.tables import name_cell
+from runners.present.throughput.tables import without_number
+
+_PUBLISHED = ("p50_s", "p90_s", "p99_s", "p99_9_s", "p99_99_s", "max_s", "tm99_s", "stddev_s")
+_WITHOUT_INTERVAL = ("max_s", "tm99_s", "stddev_s")
+
+
+def rates(record: Mapping[str, Any], cells: pd.DataFrame) -> Fragment:
+    """What each system carries without a rate, what was offered, and what of it was achieved."""
+    planned = record.get("rates") or {"capacities": {}, "loads": []}
+    capacities = planned["capacities"]
+    offered = ordered(cells.dropna(subset=["offered_rps"])["workload"])
+    heads = [
+        ("system", ""),
+        *((name, "carried in one window before the first block") for name in capacities),
+        *((workload, f"achieved of {_offered(cells, workload)}") for workload in offered),
+    ]
+    rows = []
+    for system in ordered(cells["system"]):
+        carried = [Cell(_rate(values.get(system, float("nan")))) for values in capacities.values()]
+        rows.append(
+            [name_cell(system), *carried, *(_achieved(cell_of(cells, system, workload)) for workload in offered)]
+        )
+    return table("Rates: planned from what the slowest of those compared carries", heads, [Group("", rows)])
+
+
+def published_form(cells: pd.DataFrame, figures: pd.DataFrame) -> Fragment:
+    """Measured and published side by side, with the columns of the source: one group per offered rate."""
+    heads = [
+        ("system", ""),
+        ("offered", "achieved"),
+        *((statistic_words(name), "") for name in _PUBLISHED),
+    ]
+    groups = []
+    for workload in ordered(cells.dropna(subset=["offered_rps"])["workload"]):
+        rows = []
+        for row in cells[cells["workload"] == workload].to_dict("records"):
+            if row["status"] != "ok":
+                rows.append([name_cell(row["system"]), without_number(row["status"]), *[Cell("–")] * len(_PUBLISHED)])
+                continue
+            beside = _published_row(cells, figures, row)
+            rate = Cell(_rate(row["offered_rps"]), f"{row['throughput_rps'] / row['offered_rps']:.1%}")
+            rows.append([name_cell(row["system"]), rate, *(_both(row, name, beside) for name in _PUBLISHED)])
+        groups.append(Group(f"{workload}, {_offered(cells, workload)} offered", rows))
+    return table(
+        f"Service times measured here, with 95 % intervals; below them the published ones, of another machine and other versions. "
+        f"{BURSTS} {NOT_RANKED}",
+        heads,
+        groups,
+    )
+
+
+def _published_row(cells: pd.DataFrame, figures: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series | None:
+    """What was published of a system, beside the highest rate at which it was measured: that is how it was published."""
+    found = figures[figures["system"] == row["system"]]
+    found = found[[row["workload"].startswith(workload) for workload in found["workload"]]]
+    if found.empty:
+        return None
+    stem = found["workload"].iloc[0]
+    rated = cells[(cells["system"] == row["system"]) & (cells["status"] == "ok") & cells["offered_rps"].notna()]
+    rated = rated[rated["workload"].str.startswith(stem)]
+    return found.iloc[0] if row["offered_rps"] == rated["offered_rps"].max() else None
+
+
+def _both(row: Mapping[str, Any], name: str, published: pd.Series | None) -> Cell:
+    if name in _WITHOUT_INTERVAL:
+        own = Cell(amount(row[name], TIMES))
+    else:
+        stem = name.removesuffix("_s")
+        low, high = (float(row.get(f"{stem}_{end}_s", float("nan"))) for end in ("low", "high"))
+        own = (
+            Cell(quantity(row[name], low, high, TIMES)) if pd.notna(row[name]) else Cell("not estimable", kind="muted")
+        )
+    if published is None or pd.isna(published.get(name)):
+        return own
+    return Cell(own.text, f"published {amount(published[name], TIMES)}", own.kind)
+
+
+def _achieved(cell: pd.Series | None) -> Cell:
+    if cell is None:
+        return Cell("not at this rate", kind="muted")
+    if cell["status"] != "ok":
+        return without_number(cell["status"])
+    share = cell["throughput_rps"] / cell["offered_rps"]
+    return Cell(_rate(cell["throughput_rps"]), f"{share:.1%}", "" if share >= OFFERED else "warn")
+
+
+def _offered(cells: pd.DataFrame, workload: str) -> str:
+    return f"{cells[cells['workload'] == workload]['offered_rps'].dropna().iloc[0]:,.0f}/s"
+
+
+def _rate(value: float) -> str:
+    return amount(value, RATES).replace(" requests/s", "/s")

@@ -1,0 +1,1 @@
+"""Proxies: tables and sentences."""

@@ -1,0 +1,241 @@
+"""Conclusions about proxies: what tells them apart is CPU time, memory, capacity and how they relay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import pandas as pd
+
+from runners.core.units import RATIOS, TIMES, format_size, listing, quantity
+from runners.present.kit.frames import (
+    Results,
+    cell_of,
+    is_client_bound,
+    leaders,
+    measured,
+    without_placebo,
+    workload_title,
+)
+from runners.present.latency.charts import BURSTS, NOT_RANKED, OFFERED
+from runners.present.throughput import sentences
+from runners.present.throughput.limits import backend_limited, backend_name, limit
+
+_MOST_NAMED = 3
+
+
+class ProxyResults(Results, Protocol):
+    """The analysed run of proxies.
+
+    Attributes
+    ----------
+    baseline : direct access, the system without a proxy
+    rated, ranked : the workloads at a fixed rate, and all others
+    record : ``run.json``, of which ``rates`` and ``notes`` are read
+    """
+
+    @property
+    def baseline(self) -> str: ...  # noqa: D102
+    @property
+    def rated(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def ranked(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def record(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+
+def conclusions(results: ProxyResults) -> list[str]:
+    """Return the conclusions: first the headline (CPU time), and who shares its intervals, memory, capacity and relaying.
+
+    Service times come last. They are not ranked: see :data:`runners.present.latency.charts.BURSTS`.
+    """
+    notes = results.record["notes"]
+    costs = [_cost(results, workload) for workload in results.rated]
+    carried = [_capacity(results, workload) for workload in results.ranked]
+    shared = [_overlaps(results, workload) for workload in results.rated]
+    first = _said([*costs[:1], *shared[:1], _memory(results), *carried[:1], _relaying(notes)])
+    if first and results.profile == "quick":
+        first[0] = f"Smoke run, not evidence: {first[0]}"
+    rest = [
+        *_failed_cases(notes),
+        *(said for pair in zip(costs[1:], shared[1:], strict=True) for said in pair),
+        *carried[1:],
+    ]
+    rest += [said(results, workload) for workload in results.ranked for said in (_slower, _behind)]
+    rest += [f"{BURSTS} {NOT_RANKED}", *(_missed(results, workload) for workload in results.rated)]
+    return [*first, *_said(rest)] if first else []
+
+
+def _said(found: Sequence[str]) -> list[str]:
+    return [sentence for sentence in found if sentence]
+
+
+def _cost(results: ProxyResults, workload: str) -> str:
+    """Which proxy needs least CPU time and which most, where their intervals tell them apart."""
+    rows, unit = _costs(results, workload), _unit(results, workload)
+    if rows.empty:
+        return ""
+    title, (least, most) = _title(results, workload), (rows.iloc[0], rows.iloc[-1])
+    if len(rows) == 1:
+        return f"{title}: {least['system']} needs {_time(least)} of CPU per {unit}."
+    if _overlap(least, most):
+        return (
+            f"{title}: CPU per {unit} does not tell the proxies apart: {least['system']} {_time(least)}, "
+            f"{most['system']} {_time(most)}."
+        )
+    return (
+        f"{title}: {least['system']} needs least CPU per {unit}, {_time(least)}; {most['system']} most, {_time(most)}."
+    )
+
+
+def _overlaps(results: ProxyResults, workload: str) -> str:
+    """Who shares the interval of the proxy that needs least, and of the one that needs most."""
+    rows = _costs(results, workload)
+    if len(rows) < 3 or _overlap(rows.iloc[0], rows.iloc[-1]):
+        return ""
+    ends = (rows.iloc[0], rows.iloc[-1])
+    parts = []
+    for end in ends:
+        near = [
+            row["system"]
+            for _, row in rows.iterrows()
+            if row["system"] not in {other["system"] for other in ends} and _overlap(row, end)
+        ]
+        parts += [f"{listing(near)} from {end['system']}"] if near else []
+    return f"{_title(results, workload)}: not told apart by CPU time: {'; '.join(parts)}." if parts else ""
+
+
+def _memory(results: ProxyResults) -> str:
+    """The least and the largest peak, of all launches and loads."""
+    peaks = _proxies(results).groupby("system", sort=False)["rss_peak_bytes"].max().dropna().sort_values(kind="stable")
+    if len(peaks) < 2:
+        return ""
+    least, most = ((name, format_size(peaks[name])) for name in (peaks.index[0], peaks.index[-1]))
+    return f"Peak memory over all loads: {least[0]} least, {least[1]}; {most[0]} most, {most[1]}."
+
+
+def _capacity(results: ProxyResults, workload: str) -> str:
+    """The leader of a workload with its throughput, and what limited that."""
+    rows = leaders(results.comparisons, workload)
+    if rows.empty:
+        return ""
+    leader = rows["system_b"].iloc[0]
+    least = "at least " if is_client_bound(results.cells, leader, workload) else ""
+    rate = sentences.rate(results, leader, workload)
+    direct = ", direct access," if leader == results.baseline else ""
+    return f"{_title(results, workload)}: {leader}{direct} completed most, {least}{rate}; {_limit(results, leader, workload)}."
+
+
+def _limit(results: ProxyResults, system: str, workload: str) -> str:
+    cell = cell_of(results.cells, system, workload)
+    if cell is None or cell["bottleneck"] == "unsaturated":
+        return "nothing was busy all the time"
+    if backend_limited(results.cells, workload, system):
+        return f"{backend_name(results.backends)} behind it was the limit, so this is the backend's throughput"
+    return f"limit: {limit(cell['bottleneck'], results.backends)}"
+
+
+def _slower(results: ProxyResults, workload: str) -> str:
+    """Which proxies are slower than the leader, as far as neither throughput is that of the backend."""
+    rows = leaders(results.comparisons, workload)
+    rows = rows[rows["verdict"] == "slower"].sort_values("ratio", kind="stable")
+    parts = [
+        f"{row['system_a']} {row['bound']} {quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}".replace(
+            "  ", " "
+        )
+        for row in rows.to_dict("records")
+        if row["system_a"] != results.baseline
+        and not backend_limited(results.cells, workload, row["system_a"], row["system_b"])
+    ]
+    if not parts:
+        return ""
+    more = f"; and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
+    leader = rows["system_b"].iloc[0]
+    return f"{_title(results, workload)}: slower than {leader}: {'; '.join(parts[:_MOST_NAMED])}{more}."
+
+
+def _behind(results: ProxyResults, workload: str) -> str:
+    """Whose throughput is that of the backend."""
+    names = list(_proxies(results)["system"].unique())
+    limited = backend_limited(results.cells, workload, *names)
+    if not limited:
+        return ""
+    backend = backend_name(results.backends)
+    these, them, who = (
+        ("This throughput is", "it", "proxy") if len(limited) == 1 else ("These throughputs are", "them", "proxies")
+    )
+    said = f"{these} the backend's; comparisons with {them} say nothing about the {who}."
+    return f"{_title(results, workload)}: {backend} was the limit of {listing(limited)}. {said}"
+
+
+def _relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> str:
+    """How many cases each proxy failed."""
+    tried = {system: found for system, found in notes.items() if found is not None}
+    if not tried:
+        return ""
+    counts: dict[str, list[str]] = {}
+    for system, found in tried.items():
+        failed = len(found["failed"])
+        said = f"failed {failed} of {found['tried']} cases" if failed else f"passed all {found['tried']} cases"
+        counts.setdefault(said, []).append(system)
+    ranked = sorted(counts.items(), key=lambda item: item[0].startswith("passed"))
+    parts = [f"{listing(names)} {'each ' if len(names) > 1 else ''}{said}" for said, names in ranked]
+    return f"Relaying of half-closed connections, resets and slow readers: {'; '.join(parts)}."
+
+
+def _failed_cases(notes: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
+    """One sentence for each case that a proxy failed."""
+    cases: dict[str, list[str]] = {}
+    for system, found in notes.items():
+        for note in found["failed"] if found is not None else ():
+            cases.setdefault(note["case"], []).append(system)
+    return [f"Relaying case failed by {listing(names)}: {case}." for case, names in cases.items()]
+
+
+def _missed(results: ProxyResults, workload: str) -> str:
+    """Who did not get the offered rate, so that its times are not those of that rate."""
+    rows = measured(results.cells)
+    rows = rows[(rows["workload"] == workload) & (rows["throughput_rps"] < OFFERED * rows["offered_rps"])]
+    parts = [f"{row.system} {row.throughput_rps / row.offered_rps:.1%}" for row in rows.itertuples()]
+    return (
+        f"{_title(results, workload)}: achieved less than 99 % of the rate: {listing(parts)}; their times are those of less load."
+        if parts
+        else ""
+    )
+
+
+def _proxies(results: ProxyResults) -> pd.DataFrame:
+    cells = without_placebo(measured(results.cells))
+    return cells[cells["system"] != results.baseline]
+
+
+def _costs(results: ProxyResults, workload: str) -> pd.DataFrame:
+    """The proxies' cells of a workload, by CPU time."""
+    rows = _proxies(results)
+    rows = rows[(rows["workload"] == workload) & rows["cpu_per_request_s"].notna()]
+    return rows.sort_values("cpu_per_request_s", kind="stable")
+
+
+def _time(row: pd.Series) -> str:
+    return quantity(row["cpu_per_request_s"], row["cpu_per_request_low_s"], row["cpu_per_request_high_s"], TIMES)
+
+
+def _overlap(less: pd.Series, more: pd.Series) -> bool:
+    """Whether two intervals overlap; one that is not known overlaps all."""
+    low, high = sorted((less, more), key=lambda row: float(row["cpu_per_request_s"]))
+    return not low["cpu_per_request_high_s"] < high["cpu_per_request_low_s"]
+
+
+def _unit(results: ProxyResults, workload: str) -> str:
+    """What a request is: a connection where each has one of its own."""
+    shape = workload.partition("@")[2]
+    loads = (results.record.get("rates") or {}).get("loads", [])
+    single = {load["shape"]["name"] for load in loads if load["shape"].get("keepalive_requests") == 1}
+    return "connection" if shape in single else "request"
+
+
+def _title(results: ProxyResults, workload: str) -> str:
+    """The workload with what was offered."""
+    offered = results.cells[results.cells["workload"] == workload]["offered_rps"].dropna()
+    title = workload_title(results.cells, workload)
+    return f"{title}, {offered.iloc[0]:,.0f}/s" if len(offered) else title

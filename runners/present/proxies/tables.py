@@ -1,0 +1,130 @@
+"""Tables of what tells proxies apart: the cost of a connection, capacity with its limit, and how they relay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from runners.core.records import PLACEBO
+from runners.core.units import RATIOS, TIMES, amount, format_size, quantity
+from runners.present.kit.frames import leaders, ordered, workload_title
+from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.throughput.limits import BACKEND, limit, without_backend_verdicts
+from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput, without_number
+
+
+def connection_costs(cells: pd.DataFrame) -> Fragment:
+    """CPU time for 1,000 requests, which without keep-alive are connections, user and kernel apart; memory while they came."""
+    heads = [
+        ("system", ""),
+        ("CPU", "per 1,000 requests, 95 % interval"),
+        ("user", "per 1,000"),
+        ("kernel", "per 1,000"),
+        ("memory", "peak RSS"),
+        ("memory", "PSS in the window"),
+        ("connections", "of clients, open in the middle of the window"),
+        ("context switches", "per request"),
+    ]
+    groups = []
+    for workload in ordered(cells["workload"]):
+        rows = [_cost(row) for row in cells[cells["workload"] == workload].to_dict("records") if row["status"] == "ok"]
+        groups.append(Group(workload_title(cells, workload), rows))
+    return table("What a connection costs the system itself", heads, groups)
+
+
+def capacity(comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[str, Any]) -> Fragment:
+    """The throughput of each cell with what limited it, and its ratio to the workload's leader.
+
+    Where the backend limited either cell of a comparison, no verdict stands beside the ratio.
+    """
+    shown = without_backend_verdicts(leaders(comparisons), cells, backends)
+    heads = [
+        ("system", ""),
+        ("throughput", "requests/s, 95 % interval"),
+        ("limit", "what was busy"),
+        ("relative to the leader", "simultaneous 95 % interval"),
+        ("it is", "by this interval"),
+    ]
+    groups = []
+    for workload in ordered(cells["workload"]):
+        against = {row["system_a"]: row for row in leaders(shown, workload).to_dict("records")}
+        rows = cells[cells["workload"] == workload].to_dict("records")
+        leader = next(iter(against.values()))["system_b"] if against else ""
+        lines = [_capacity(row, against.get(row["system"]), leader, backends) for row in rows]
+        groups.append(Group(workload_title(cells, workload), lines))
+    return table(
+        "Capacity and what limited it; where the backend was the limit, the throughput is the backend's", heads, groups
+    )
+
+
+def relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> Fragment:
+    """The relaying cases that are not required, and which of them each proxy did not pass."""
+    heads = [("proxy", ""), ("passed", "cases"), ("failed", "")]
+    rows = []
+    for system, found in notes.items():
+        if found is None:
+            continue
+        failed = found["failed"]
+        words = "; ".join(f"{note['case']} ({note['difference']})" for note in failed)
+        passed = f"{found['tried'] - len(failed)} of {found['tried']}"
+        rows.append([Cell(system), Cell(passed), Cell(words or "nothing", kind="words")])
+    return table("How the proxies relay: half-closed connections, resets, slow readers", heads, [Group("", rows)])
+
+
+def name_cell(system: str) -> Cell:
+    """A system's name; the control is set in grey."""
+    return Cell(system, "A/A control" if system == PLACEBO else "", "muted" if system == PLACEBO else "")
+
+
+def _capacity(
+    row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: str, backends: Mapping[str, Any]
+) -> list[Cell]:
+    if row["status"] != "ok":
+        return [name_cell(row["system"]), without_number(row["status"]), Cell("–"), Cell("–"), Cell("–")]
+    by_backend = row["bottleneck"] == BACKEND
+    return [
+        name_cell(row["system"]),
+        throughput(row),
+        Cell(limit(row["bottleneck"], backends), "the backend" if by_backend else "", "warn" if by_backend else "name"),
+        *_against(row, against, leader),
+    ]
+
+
+def _against(row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: str) -> list[Cell]:
+    if row["system"] == leader:
+        return [Cell("1"), Cell("the leader", kind="name")]
+    if against is None or pd.isna(against["ratio"]):
+        return [Cell("–"), Cell("control: no verdict" if row["system"] == PLACEBO else "–", kind="muted name")]
+    ratio, _, interval = (
+        quantity(against["ratio"], against["ratio_low"], against["ratio_high"], RATIOS)
+        .removesuffix(")")
+        .partition(" (")
+    )
+    side = {"at most": "≤ ", "at least": "≥ "}.get(against["bound"], "")
+    words, kind = VERDICTS.get(against["verdict"], (against["verdict"], "name"))
+    return [Cell(side + ratio, interval), Cell(words, kind=kind)]
+
+
+def _cost(row: Mapping[str, Any]) -> list[Cell]:
+    thousand = {
+        name: 1000 * row[name]
+        for name in (
+            "cpu_per_request_s",
+            "cpu_per_request_low_s",
+            "cpu_per_request_high_s",
+            "cpu_user_per_request_s",
+            "cpu_system_per_request_s",
+        )
+    }
+    return [
+        Cell(row["system"], launches(row), "muted" if row["system"] == PLACEBO else ""),
+        estimate(thousand, "cpu_per_request_s", TIMES),
+        Cell(amount(thousand["cpu_user_per_request_s"], TIMES)),
+        Cell(amount(thousand["cpu_system_per_request_s"], TIMES)),
+        Cell("–" if pd.isna(row["rss_peak_bytes"]) else format_size(row["rss_peak_bytes"])),
+        Cell(format_size(row["pss_bytes"])),
+        Cell("–" if pd.isna(row["established_count"]) else f"{row['established_count']:.0f}"),
+        Cell(f"{row['context_switches_per_request_ratio']:.2f}"),
+    ]

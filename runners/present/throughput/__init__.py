@@ -1,0 +1,1 @@
+"""Throughput and its cost: charts, curves, tables, sentences."""

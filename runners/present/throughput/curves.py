@@ -1,0 +1,181 @@
+"""Charts of distributions and of time: percentile curves, and how steady the run was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+
+from runners.core.records import PERCENTILES, PLACEBO
+from runners.core.units import format_duration
+from runners.present.kit.frames import ordered, workload_title
+from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Look, looks, panels, themed
+
+_PANEL_ROWS = 7
+
+
+@themed
+def percentile_curves(curves: pd.DataFrame, cells: pd.DataFrame) -> Chart:
+    """Service time against percentile, from the median to p99.99.
+
+    The axis grows with 1 / (1 − q), as HdrHistogram draws it: every decade is one more nine, and the tail gets the room
+    that the users in it deserve. What too few samples support is dashed.
+    """
+    workloads = ordered(curves["workload"])
+    systems, look = ordered(curves["system"]), looks(cells)
+    chart, axes = panels(
+        [workload_title(cells, workload) for workload in workloads],
+        [_PANEL_ROWS] * len(workloads),
+        title="Service time by percentile",
+        caption="Both axes logarithmic; further right is rarer. Dashed: fewer than 10 samples beyond, no estimate.",
+        description=f"Curves of service time from the median to the 99.99th percentile for {', '.join(systems)}.",
+        handles=_handles(systems, look, "-"),
+    )
+    for ax, workload in zip(axes, workloads, strict=True):
+        rows = curves[curves["workload"] == workload]
+        for system in ordered(rows["system"]):
+            _curve(ax, rows[rows["system"] == system].sort_values("percentile"), look[system], muted=system == PLACEBO)
+        _percentile_axes(ax, rows["value_s"])
+    return chart
+
+
+def _curve(ax: Axes, rows: pd.DataFrame, style: Look, *, muted: bool) -> None:
+    nines = 1 / (1 - rows["percentile"].to_numpy() / 100)
+    values, known = rows["value_s"].to_numpy(), rows["estimable"].to_numpy(dtype=bool)
+    ax.plot(nines, np.where(known, values, np.nan), color=style.color, zorder=1.5 if muted else 2)
+    marked = [np.abs(rows["percentile"].to_numpy() - percentile).argmin() for percentile in PERCENTILES]
+    ax.plot(
+        nines[marked],
+        np.where(known, values, np.nan)[marked],
+        style.marker,
+        color=style.color,
+        markersize=4.5,
+        zorder=1.6 if muted else 2.1,
+    )
+    if not known.all() and known.any():
+        # The dashed part starts at the last estimate, so that the curve has no gap.
+        beyond = ~known | np.append(~known[1:], False)
+        ax.plot(
+            nines, np.where(beyond, values, np.nan), color=style.color, linewidth=1.0, linestyle=(0, (3, 2)), alpha=0.7
+        )
+
+
+def _percentile_axes(ax: Axes, values: pd.Series) -> None:
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ticks = [1 / (1 - percentile / 100) for percentile in PERCENTILES]
+    ax.set_xticks(ticks, [f"p{percentile:g}" for percentile in PERCENTILES])
+    ax.set_xlim(ticks[0] * 0.9, ticks[-1] * 1.15)
+    finite = values[values > 0]
+    if not finite.empty:
+        ax.set_ylim(finite.min() / 1.4, finite.max() * 1.4)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_duration(value)))
+    ax.minorticks_off()
+    ax.set_xlabel("percentile of all requests")
+    ax.set_ylabel("service time")
+    ax.grid()
+
+
+@themed
+def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
+    """Throughput of every window by block, each system relative to its own median: drift, and outliers.
+
+    Outliers lie beyond Tukey's fences, 1.5 interquartile ranges outside the quartiles (Tukey, Exploratory Data
+    Analysis, 1977). They are marked and kept.
+    """
+    windows = relative_windows(trials)
+    # In the order of all other charts; the ledger keeps its own.
+    workloads, systems = (
+        [value for value in ordered(cells[name]) if value in set(windows[name])] for name in ("workload", "system")
+    )
+    look = looks(cells)
+    outliers = windows[windows["outlier"]]
+    chart, axes = panels(
+        ["the server's CPUs", *(workload_title(cells, workload) for workload in workloads)],
+        [_PANEL_ROWS - 1] * (1 + len(workloads)),
+        title="Stability: speed of the CPU, and throughput of every window relative to the system's median",
+        caption="CPU: share of its undisturbed speed. Others: throughput; lines: mean of a block; ringed: beyond "
+        "Tukey's fences, kept; shaded: ±2 %.",
+        description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
+        f"{len(outliers)} are outliers.",
+        handles=_handles(systems, look, ""),
+    )
+    _speed_panel(axes[0], windows, systems, look)
+    for ax, workload in zip(axes[1:], workloads, strict=True):
+        _stability_panel(ax, windows[windows["workload"] == workload], systems, look)
+    return chart
+
+
+def relative_windows(trials: pd.DataFrame) -> pd.DataFrame:
+    """The sound windows with their throughput relative to the system's median, and whether it is an outlier."""
+    windows = trials[(trials["kind"] == "window") & ~trials["void"].astype(bool)].copy()
+    groups = windows.groupby(["system", "workload"], sort=False)["throughput_rps"]
+    windows["relative_ratio"] = windows["throughput_rps"] / groups.transform("median")
+    lower, upper = (groups.transform(lambda values, share=share: values.quantile(share)) for share in (0.25, 0.75))
+    reach = 1.5 * (upper - lower)
+    windows["outlier"] = ~windows["throughput_rps"].between(lower - reach, upper + reach)
+    return windows
+
+
+def _speed_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapping[str, Look]) -> None:
+    rows = windows.assign(speed=100 * windows["speed_ratio"])
+    ax.axhline(100, color=QUIET, linewidth=0.8)
+    if rows["speed"].notna().any():
+        palette = {system: look[system].color for system in systems}
+        common: dict[str, Any] = {"x": "block", "y": "speed", "native_scale": True, "legend": False, "ax": ax}
+        sns.stripplot(rows, hue="system", hue_order=systems, palette=palette, size=4, alpha=0.75, dodge=True, **common)
+    else:
+        ax.text(0.5, 50, "no probe ran", ha="center", transform=ax.get_xaxis_transform(), color=QUIET)
+    ax.set_ylim(0, 110)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
+    ax.set_xlabel("block (in the order measured)")
+    ax.set_ylabel("of undisturbed speed")
+
+
+def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapping[str, Look]) -> None:
+    ax.axhspan(-2, 2, color=BAND, zorder=0)
+    ax.axhline(0, color=QUIET, linewidth=0.8)
+    rows = windows.assign(offset=100 * (windows["relative_ratio"] - 1))
+    # Systems stand beside each other within a block, so that none hides another.
+    common: dict[str, Any] = {"x": "block", "y": "offset", "hue": "system", "hue_order": systems, "native_scale": True}
+    common |= {"palette": {system: look[system].color for system in systems}, "legend": False, "ax": ax}
+    spread = 0.8 - 0.8 / len(systems)
+    sns.stripplot(rows, dodge=True, jitter=False, size=4, alpha=0.75, **common)
+    sns.pointplot(rows, dodge=spread, errorbar=None, linewidth=1.0, markers="", alpha=0.8, **common)
+    odd = rows[rows["outlier"]]
+    # Where seaborn put them: beside each other within the least distance of two blocks.
+    width = 0.8 * float(np.diff(np.unique(rows["block"])).min(initial=1.0)) / len(systems)
+    beside = [systems.index(system) - (len(systems) - 1) / 2 for system in odd["system"]]
+    places = odd["block"].to_numpy(float) + np.array(beside, dtype=float) * width
+    ax.scatter(places, odd["offset"], s=64, linewidths=1.2, facecolors="none", edgecolors=BAD, zorder=3)
+    reach = max(3.0, 1.15 * float(rows["offset"].abs().max()))
+    ax.set_ylim(-reach, reach)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.0f} %" if value else "0 %"))
+    ax.set_xlabel("block (in the order measured)")
+    ax.set_ylabel("from the median")
+
+
+def _handles(systems: list[str], look: Mapping[str, Look], linestyle: Literal["-", ""]) -> list[Artist]:
+    """What the legend shows, in the order given."""
+    return [
+        Line2D(
+            [],
+            [],
+            color=look[name].color,
+            marker=look[name].marker if linestyle else "o",
+            linestyle=linestyle,
+            markersize=5,
+            label=name,
+        )
+        for name in systems
+    ]

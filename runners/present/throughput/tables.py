@@ -1,0 +1,251 @@
+"""Tables: results, comparisons, checks and provenance, with the unit in the head and every text escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from runners.core.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, percentile_column
+from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity, shortened
+from runners.present.kit.frames import cell_of, ordered, workload_title
+from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+
+_COST_HEADS = (
+    ("system", "n: used/made"),
+    ("throughput", "requests/s, 95 % interval"),
+    ("CPU", "per request"),
+    ("memory", "peak"),
+    ("errors", "count"),
+    ("limit", "what was busy"),
+)
+_LIMITS = {"generator": "load generator", "both": "both", "backend": "database"}
+_TIME_HEADS = (("system", ""), *((f"p{percentile:g}", "95 % interval") for percentile in PERCENTILES), ("max", ""))
+
+
+def results(cells: pd.DataFrame, published: pd.DataFrame | None = None) -> Fragment:
+    """What was measured, one group of rows per workload; published values beside it, marked as another machine's.
+
+    Two tables, throughput with its cost and service times: neither is wider than a laptop's window.
+    """
+    groups = [(_group_title(cells, name), cells[cells["workload"] == name]) for name in ordered(cells["workload"])]
+    times = [Group(title, [_times(row) for row in rows.to_dict("records")]) for title, rows in groups]
+    return joined(_costs(groups, published), table("Service times", _TIME_HEADS, times))
+
+
+def _group_title(cells: pd.DataFrame, workload: str) -> str:
+    size = cells.loc[cells["workload"] == workload, "body_bytes"].iloc[0]
+    return workload_title(cells, workload) + (f" (request body: {format_size(size)})" if size > 0 else "")
+
+
+def _costs(groups: Sequence[tuple[str, pd.DataFrame]], published: pd.DataFrame | None) -> Fragment:
+    """Throughput and what it costs; the published column only where there is something in it."""
+    shown = published is not None and not published.empty
+    machines = ", ".join(ordered(published["machine"])) if published is not None and shown else ""
+    sources = ordered(published["source"]) if published is not None and shown else []
+    named = f"; {sources[0]}" if len(sources) == 1 else ""
+    beside = [("published", f"another machine: {machines}{named}")] if shown else []
+
+    def line(row: Mapping[str, Any]) -> list[Cell]:
+        also = [_published(published, row, with_source=not named)] if published is not None and shown else []
+        return [*_cost(row), *also, Cell("; ".join(_remark(warning) for warning in row["warnings"]), kind="words")]
+
+    parts = [Group(title, [line(row) for row in rows.to_dict("records")]) for title, rows in groups]
+    return table("Results: throughput and what it costs", [*_COST_HEADS, *beside, ("remarks", "")], parts)
+
+
+def _remark(warning: str) -> str:
+    """The name of what a warning is about; the table of checks says more."""
+    return warning.split(":", 1)[0]
+
+
+def _system(row: Mapping[str, Any]) -> Cell:
+    is_control = row["system"] == PLACEBO
+    return Cell(row["system"], launches(row) + (", control" if is_control else ""), "muted" if is_control else "")
+
+
+def _cost(row: Mapping[str, Any]) -> list[Cell]:
+    if row["status"] != "ok":
+        return [_system(row), without_number(row["status"]), *[Cell("–")] * (len(_COST_HEADS) - 2)]
+    return [
+        _system(row),
+        estimate(row, "throughput_rps", RATES, _at_least(row)),
+        estimate(row, "cpu_per_request_s", TIMES),
+        Cell(format_size(row["rss_peak_bytes"])),
+        Cell(
+            "–" if pd.isna(row["errors_count"]) else f"{int(row['errors_count'])}",
+            kind="bad" if row["errors_count"] else "",
+        ),
+        Cell(_LIMITS.get(row["bottleneck"], row["bottleneck"]), kind="name"),
+    ]
+
+
+def throughput(row: Mapping[str, Any]) -> Cell:
+    """The throughput of a cell with its interval, its bound, and n: launches used of launches made."""
+    shown = estimate(row, "throughput_rps", RATES, _at_least(row))
+    return Cell(shown.text, "; ".join(filter(None, [shown.note, launches(row)])))
+
+
+def _at_least(row: Mapping[str, Any]) -> str:
+    return "≥ " if row["bottleneck"] in GENERATOR_LIMITED else ""
+
+
+def launches(row: Mapping[str, Any]) -> str:
+    """Say how many launches of a cell are used, of those made: ``n = 4/4``."""
+    return f"n = {int(row['launches_count'])}/{int(row['launches_made_count'])}"
+
+
+def _times(row: Mapping[str, Any]) -> list[Cell]:
+    if row["status"] != "ok":
+        return [_system(row), *[Cell("–")] * (len(_TIME_HEADS) - 1)]
+    percentiles = (estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES)
+    return [_system(row), *percentiles, Cell(amount(row["max_s"], TIMES))]
+
+
+def without_number(status: str) -> Cell:
+    """The cell of one that failed, and why: in short, the conclusions say it whole."""
+    return Cell("–", shortened(status, 60), "bad")
+
+
+def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
+    """A cell's estimate with its interval, from the columns ``…_low_unit`` and ``…_high_unit`` beside it."""
+    stem, unit = column.rsplit("_", 1)
+    value, low, high = row[column], row.get(f"{stem}_low_{unit}", math.nan), row.get(f"{stem}_high_{unit}", math.nan)
+    if pd.isna(value):
+        return Cell("–", "no number", "muted")
+    text, _, interval = quantity(value, low, high, scale).removesuffix(")").partition(" (")
+    return Cell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
+
+
+def _published(published: pd.DataFrame, row: Mapping[str, Any], *, with_source: bool) -> Cell:
+    found = cell_of(published, row["system"], row["workload"])
+    if found is None:
+        return Cell("", kind="published")
+    p99 = f"p99 {amount(found['p99_s'], TIMES)}" if pd.notna(found["p99_s"]) else ""
+    return Cell(
+        amount(found["throughput_rps"], RATES),
+        " · ".join(filter(None, (p99, found["source"] if with_source else ""))),
+        "published",
+    )
+
+
+_SHOWN_PLACES = 3
+
+VERDICTS = {
+    "faster": ("▲ faster", "good"),
+    "slower": ("▼ slower", "bad"),
+    "equivalent": ("= equivalent", "name"),
+    "undecided": ("? undecided", "warn"),
+    "not comparable": ("– not comparable", "name"),
+}
+_FAMILIES = {"control": "control: no verdict", "other": "exploratory: no verdict"}
+
+
+def comparisons(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
+    """Every pair: the ratio of throughputs, its interval, and the verdict of those with the leader.
+
+    Intervals of the pairs with the leader hold together; those of all other pairs are unadjusted, and exploratory.
+    """
+    heads = [
+        ("a", ""),
+        ("b", ""),
+        ("a ÷ b", "throughput, 95 % interval"),
+        ("n", "blocks"),
+        ("a is", "by this interval"),
+    ]
+    groups = []
+    for workload in ordered(frame["workload"]):
+        rows = frame[frame["workload"] == workload].sort_values(
+            "family", key=lambda name: name.map(_ORDER), kind="stable"
+        )
+        groups.append(Group(workload_title(cells, workload), [_comparison(row) for row in rows.to_dict("records")]))
+    return table("Comparisons of throughput", heads, groups)
+
+
+_ORDER = {"leader": 0, "control": 1, "other": 2}
+
+
+def _comparison(row: Mapping[str, Any]) -> list[Cell]:
+    text, _, interval = "–", "", ""
+    if pd.notna(row["ratio"]):
+        ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
+        text, _, interval = ratio.removesuffix(")").partition(" (")
+    side = {"at most": "≤ ", "at least": "≥ "}.get(row["bound"], "")
+    muted = "" if row["family"] == "leader" else "muted name"
+    words, kind = VERDICTS.get(row["verdict"], (_FAMILIES.get(row["family"], ""), ""))
+    why = "the load generator was the limit" if row["bound"] else ""
+    names = [Cell(row[name], kind=muted or "name") for name in ("system_a", "system_b")]
+    return [*names, Cell(side + text, interval), Cell(f"{int(row['blocks_count'])}"), Cell(words, why, muted or kind)]
+
+
+def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
+    """How many of each check held, per system and workload; below it what was found, and what to do about it."""
+    names = ordered(frame["name"])
+    groups = []
+    for workload in ordered(frame["workload"]):
+        rows = frame[frame["workload"] == workload]
+        lines = [
+            [Cell(system), *(_light(rows[(rows["system"] == system) & (rows["name"] == name)]) for name in names)]
+            for system in ordered(rows["system"])
+        ]
+        groups.append(Group(workload_title(cells, workload), lines))
+    lights = table("Checks of every trial: how many held", [("system", ""), *((name, "") for name in names)], groups)
+    failed = frame[~frame["ok"].astype(bool)]
+    if failed.empty:
+        return lights
+    found = [
+        _finding(name, void, advice, rows)
+        for (name, void, advice), rows in failed.groupby(["name", "void", "advice"], sort=False, dropna=False)
+    ]
+    heads = [("check", ""), ("means", ""), ("times", ""), ("where", ""), ("found", "the first"), ("what to do", "")]
+    return joined(lights, table("What the checks found", heads, [Group("", found)]))
+
+
+def _finding(name: str, void: bool, advice: str, rows: pd.DataFrame) -> list[Cell]:
+    """One kind of finding: how often, where, and the first in words; a noisy machine has hundreds of one kind."""
+    places = ordered(rows["system"] + ", " + rows["workload"])
+    more = f" and {len(places) - _SHOWN_PLACES} more" if len(places) > _SHOWN_PLACES else ""
+    return [
+        Cell(name),
+        Cell("✕ void" if void else "▲ flagged", kind="bad" if void else "warn"),
+        Cell(f"{len(rows)}"),
+        Cell("; ".join(places[:_SHOWN_PLACES]) + more, kind="words"),
+        Cell(rows["detail"].iloc[0], kind="words"),
+        Cell(advice, kind="words"),
+    ]
+
+
+def _light(rows: pd.DataFrame) -> Cell:
+    if rows.empty:
+        return Cell("–")
+    held = f"{int(rows['ok'].sum())} of {len(rows)}"
+    void = int((~rows["ok"].astype(bool) & rows["void"].astype(bool)).sum())
+    flagged = len(rows) - int(rows["ok"].sum()) - void
+    if void:
+        return Cell(f"✕ {held}", f"{void} void" + (f", {flagged} flagged" if flagged else ""), "bad")
+    return Cell(f"▲ {held}", f"{flagged} flagged", "warn") if flagged else Cell(f"✓ {held}", kind="good")
+
+
+def provenance(machine: Mapping[str, Any], versions: Mapping[str, Any], parameters: Mapping[str, Any]) -> Fragment:
+    """Where the numbers come from: machine, versions and flags, parameters; nested facts as dotted names."""
+    parts = {"Machine": machine, "Versions and flags": versions, "Parameters": parameters}
+    groups = [
+        Group(title, [[Cell(name), Cell(text, kind="long")] for name, text in _facts(part)])
+        for title, part in parts.items()
+    ]
+    return table("Provenance", [("fact", ""), ("value", "")], groups)
+
+
+def _facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401  (whatever JSON holds)
+    if isinstance(value, Mapping) and value:
+        for key, part in value.items():
+            yield from _facts(part, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple) and not any(isinstance(part, Mapping) for part in value):
+        yield name, ", ".join(map(str, value)) or "–"
+    elif isinstance(value, list | tuple):
+        for place, part in enumerate(value, start=1):
+            yield from _facts(part, f"{name}.{place}")
+    else:
+        yield name, "–" if value is None or value == {} else str(value)

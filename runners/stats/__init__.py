@@ -1,0 +1,1 @@
+"""Statistics: arrays in, numbers out; no file and no system is known here."""

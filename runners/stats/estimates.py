@@ -1,0 +1,175 @@
+"""Estimates with 95 % intervals by Student's t: throughput of a cell, ratios and differences of two.
+
+The sampling unit is the launch of a server: windows of one launch resemble each other more than windows of two (Kalibera
+& Jones, Rigorous benchmarking in reasonable time, ISMM 2013; Georges et al., Statistically rigorous Java performance
+evaluation, OOPSLA 2007). So a launch is one number, the geometric mean of its windows. Ratios are differences of logarithms.
+
+A comparison is paired: one ratio for each block, in which both systems were alive at the same time. The intervals of
+several systems against the fastest hold together. The data name the fastest, so Bonferroni's correction counts all pairs
+(Dunn, JASA 56, 1961), whatever the variances are. Dunnett's smaller value is for a system chosen before measuring;
+docs/validity.md has what each covers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from runners.core.records import Interval
+
+CONFIDENCE = 0.95
+
+Floats = NDArray[np.float64]
+Launches = Sequence[float] | NDArray[np.floating[Any]]
+UNKNOWN = Interval(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The ratio or difference of two systems over the blocks that have both, or of one system in two runs.
+
+    `p_value` is two-sided, of "they are the same". Unpaired, `blocks_count` is the launches of the side that has fewer.
+    """
+
+    interval: Interval
+    p_value: float
+    blocks_count: int
+
+
+def critical_value(systems_count: int, freedom: float) -> float:
+    """Return the half-width, in standard errors, of simultaneous 95 % intervals of the differences among some systems."""
+    pairs_count = max(1, math.comb(systems_count, 2))
+    return float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2 / pairs_count, freedom))
+
+
+def mean_interval(values: Launches, systems_count: int = 2) -> Interval:
+    """Return the mean with its 95 % interval; NaN ends for fewer than two values.
+
+    Parameters
+    ----------
+    values : one number a launch; NaN is left out
+    systems_count : systems whose differences have intervals that hold together; see :func:`critical_value`
+    """
+    known = np.asarray(values, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    n = len(known)
+    mean = float(known.mean()) if n else math.nan
+    arm = critical_value(systems_count, n - 1) * float(known.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
+    return Interval(mean, mean - arm, mean + arm)
+
+
+def geometric_mean_interval(launches: Launches) -> Interval:
+    """Return the geometric mean over launches with its 95 % interval, in the unit of the input.
+
+    Raises
+    ------
+    ValueError
+        When a value is 0, negative or infinite: its trial should be void.
+    """
+    return _exponential(mean_interval(_logarithms(launches)))
+
+
+def compare(
+    first: Launches, second: Launches, *, kind: Literal["ratio", "difference"] = "ratio", systems_count: int = 2
+) -> Comparison:
+    """Compare two systems block by block, which cancels what a block did to both.
+
+    Parameters
+    ----------
+    first, second : one number a block; entry i of both is block i; a block where either is NaN is left out
+    kind : geometric mean of the blocks' ratios, or mean of their differences (for quantities that may be 0)
+
+    Raises
+    ------
+    ValueError
+        When the numbers of blocks differ, or a value is infinite, or not positive for a ratio.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"blocks cannot be paired: {len(first)} and {len(second)}")
+    values = _logarithms if kind == "ratio" else _finite
+    apart = values(first) - values(second)
+    apart = apart[~np.isnan(apart)]
+    interval = mean_interval(apart, systems_count)
+    error = float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
+    p_value = _p_value(interval.value, error, len(apart) - 1)
+    return Comparison(_exponential(interval) if kind == "ratio" else interval, p_value, len(apart))
+
+
+def compare_unpaired(first: Launches, second: Launches) -> Comparison:
+    """Compare two geometric means whose launches share no block: what drifted between them is part of the ratio.
+
+    The standard error is √(se₁² + se₂²); t has the degrees of freedom of Welch (Biometrika 34, 1947) and Satterthwaite
+    (Biometrics Bulletin 2, 1946).
+    """
+    sides = [values[~np.isnan(values)] for values in map(_logarithms, (first, second))]
+    fewest = min(map(len, sides))
+    apart = float(sides[0].mean() - sides[1].mean()) if fewest else math.nan
+    if fewest < 2:
+        return Comparison(Interval(math.exp(apart), math.nan, math.nan), math.nan, fewest)
+    squares = np.array([side.var(ddof=1) / len(side) for side in sides])
+    freedoms = np.array([len(side) - 1 for side in sides])
+    # Where no launch differs from another, any number will do: the interval has no width.
+    freedom = float(squares.sum() ** 2 / (squares**2 / freedoms).sum()) if squares.any() else 1.0
+    error = math.sqrt(squares.sum())
+    arm = critical_value(2, freedom) * error
+    return Comparison(_exponential(Interval(apart, apart - arm, apart + arm)), _p_value(apart, error, freedom), fewest)
+
+
+def ratio_of(first: Interval, second: Interval) -> Interval:
+    """Return the ratio of two independent positive estimates, with an interval from theirs; NaN where either is unknown.
+
+    The method of variance estimates recovery on logarithms (Zou & Donner, Statistics in Medicine 27, 2008): towards each
+    side, the arms of both are added as the legs of a right angle are.
+    """
+    if not (first.value > 0 and second.value > 0):
+        return UNKNOWN
+    value = first.value / second.value
+    down = math.hypot(log_arm(first.value, first.low), log_arm(second.value, second.high))
+    up = math.hypot(log_arm(first.value, first.high), log_arm(second.value, second.low))
+    return Interval(value, value * math.exp(-down), value * math.exp(up))
+
+
+def as_columns(interval: Interval, stem: str, unit: str = "") -> dict[str, float]:
+    """Return an interval as columns: ``p50_s``, ``p50_low_s`` and ``p50_high_s`` for the stem ``p50`` and the unit ``_s``."""
+    return {f"{stem}{unit}": interval.value, f"{stem}_low{unit}": interval.low, f"{stem}_high{unit}": interval.high}
+
+
+def log_arm(value: float, end: float) -> float:
+    """Return the distance of an interval's end as a logarithm; infinite for an end at 0 or below."""
+    if math.isnan(end):
+        return math.nan
+    if end == value:
+        return 0.0
+    return abs(math.log(end / value)) if 0 < end < math.inf else math.inf
+
+
+def _p_value(mean: float, standard_error: float, freedom: float) -> float:
+    if standard_error == 0:
+        return 1.0 if mean == 0 else 0.0
+    return float(2 * stats.t.sf(abs(mean) / standard_error, freedom))
+
+
+def _finite(values: Launches) -> Floats:
+    known = np.asarray(values, dtype=np.float64)
+    if np.isinf(known).any():
+        raise ValueError("a measurement is infinite")
+    return known
+
+
+def _logarithms(values: Launches) -> Floats:
+    known = _finite(values)
+    if (known <= 0).any():
+        raise ValueError("a measurement is not positive: it has no geometric mean, and its trial should be void")
+    return np.log(known)
+
+
+def _exponential(interval: Interval) -> Interval:
+    # Of two launches that differ much the interval may reach beyond the largest number there is.
+    with np.errstate(over="ignore"):
+        return Interval(*(float(np.exp(end)) for end in (interval.value, interval.low, interval.high)))

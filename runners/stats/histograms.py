@@ -1,0 +1,156 @@
+"""Histograms of service times: undo wrk's correction, merge, and describe.
+
+The statistics take two parallel arrays, ``values`` (ascending, in any unit) and ``counts``, and answer in the unit of
+the values. What cannot be said of too few samples is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from runners.core.records import Histogram
+
+MIN_SAMPLES_BEYOND = 10
+
+
+def correct(histogram: Histogram, expected_us: int) -> Histogram:
+    """The histogram that wrk makes of a raw one, by its correction for coordinated omission.
+
+    A service time n of at least twice the expected interval E stands for requests that were not sent meanwhile, so
+    wrk adds samples at n − E, n − 2E, … as long as they are greater than E (``stats_correct`` in its src/stats.c). It
+    goes through the values upwards, so what it adds is never corrected again: above E, the corrected count at m is
+    the sum of the raw counts at m, m + E, m + 2E, …
+
+    Parameters
+    ----------
+    histogram : raw service times
+    expected_us : the interval E, at least 1
+    """
+    _check_interval(expected_us)
+    values, counts = _arrays(histogram)
+    if not len(values) or values[-1] < 2 * expected_us:
+        return histogram
+    rows = int(values[-1]) // expected_us + 1
+    dense = np.zeros(rows * expected_us, dtype=np.int64)
+    dense[values] = counts
+    # One row per interval: samples that are multiples of E apart stand in one column.
+    filled = dense.reshape(rows, expected_us)[::-1].cumsum(axis=0)[::-1].ravel()
+    filled[: expected_us + 1] = dense[: expected_us + 1]
+    return _histogram(np.flatnonzero(filled), filled[filled > 0])
+
+
+def recover(histogram: Histogram, expected_us: int) -> Histogram:
+    """The raw histogram that wrk corrected: the exact inverse of :func:`correct`.
+
+    By the sum given there, the raw count at m > E is the corrected count at m less the corrected count at m + E.
+
+    Raises
+    ------
+    ValueError
+        When no raw histogram leads to this one with this interval.
+    """
+    _check_interval(expected_us)
+    values, counts = _arrays(histogram)
+    if not len(values):
+        return histogram
+    place = np.searchsorted(values, values + expected_us)
+    place[place == len(values)] = 0
+    added = np.where((values > expected_us) & (values[place] == values + expected_us), counts[place], 0)
+    raw = counts - added
+    if raw.min() < 0 or added.sum() != counts[values > 2 * expected_us].sum():
+        raise ValueError(f"not a histogram that wrk corrected with an expected interval of {expected_us} µs")
+    return _histogram(values[raw > 0], raw[raw > 0])
+
+
+def merge(histograms: Iterable[Histogram]) -> Histogram:
+    """All samples of several histograms in one."""
+    parts = [_arrays(histogram) for histogram in histograms]
+    if not parts:
+        return Histogram((), ())
+    all_values = np.concatenate([values for values, _ in parts])
+    values, place = np.unique(all_values, return_inverse=True)
+    counts = np.zeros(len(values), dtype=np.int64)
+    np.add.at(counts, place, np.concatenate([counts for _, counts in parts]))
+    return _histogram(values, counts)
+
+
+def percentiles(values: ArrayLike, counts: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+    """Percentiles by nearest rank: the smallest value that at least q % of the samples do not exceed.
+
+    This is definition 1 of Hyndman and Fan (1996). wrk takes the next sample when q % of the count is a whole number.
+
+    Parameters
+    ----------
+    values, counts : the histogram
+    q : percentages, above 0 and up to 100
+    """
+    samples, cumulative = np.asarray(values, dtype=np.float64), np.cumsum(counts)
+    asked = np.asarray(q, dtype=np.float64)
+    if not len(samples):
+        return np.full(asked.shape, np.nan)
+    return np.asarray(samples[np.searchsorted(cumulative, _rank(int(cumulative[-1]), asked))])
+
+
+def estimable(total: int, q: float) -> bool:
+    """Whether enough samples lie beyond a percentile for it to be more than a few accidents."""
+    return total - int(_rank(total, np.float64(q))) >= MIN_SAMPLES_BEYOND
+
+
+def mean(values: ArrayLike, counts: ArrayLike) -> float:
+    """Arithmetic mean."""
+    total = np.sum(counts)
+    return float(np.dot(values, counts) / total) if total else float("nan")
+
+
+def stddev(values: ArrayLike, counts: ArrayLike) -> float:
+    """Standard deviation of a sample, with n − 1 as wrk has it."""
+    total = np.sum(counts)
+    if total < 2:
+        return float("nan")
+    deviations = np.asarray(values, dtype=np.float64) - mean(values, counts)
+    return float(np.sqrt(np.dot(deviations**2, counts) / (total - 1)))
+
+
+def trimmed_mean(values: ArrayLike, counts: ArrayLike, fraction: float = 0.01) -> float:
+    """The mean without the best and the worst of the samples; with 0.01 it is called tm99 here.
+
+    Samples on the edge count in part, so that exactly this fraction of the whole is left out at each end.
+
+    Parameters
+    ----------
+    values, counts : the histogram
+    fraction : what to leave out at each end, at least 0 and less than 0.5
+    """
+    if not 0 <= fraction < 0.5:
+        raise ValueError(f"cannot leave out {fraction} of the samples at each end")
+    edges = np.concatenate(([0.0], np.cumsum(counts)))
+    total = edges[-1]
+    kept = np.diff(np.clip(edges, fraction * total, (1 - fraction) * total))
+    return float(np.dot(values, kept) / kept.sum()) if total else float("nan")
+
+
+def maximum(values: ArrayLike, counts: ArrayLike) -> float:
+    """The largest value that has samples."""
+    samples = np.asarray(values, dtype=np.float64)[np.asarray(counts) > 0]
+    return float(samples.max()) if len(samples) else float("nan")
+
+
+def _rank(total: int, q: NDArray[np.float64] | np.float64) -> NDArray[np.int64]:
+    # Rounded first: 99.9 % of 1000 is 999, though the product of floats is a little more.
+    return np.ceil(np.round(q * total / 100, 6)).astype(np.int64)
+
+
+def _check_interval(expected_us: int) -> None:
+    if expected_us < 1:
+        raise ValueError(f"an expected interval has at least 1 µs, not {expected_us}")
+
+
+def _arrays(histogram: Histogram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.array(histogram.values_us, dtype=np.int64), np.array(histogram.counts, dtype=np.int64)
+
+
+def _histogram(values: NDArray[np.int64], counts: NDArray[np.int64]) -> Histogram:
+    return Histogram(tuple(values.tolist()), tuple(counts.tolist()))

@@ -1,0 +1,121 @@
+"""From ratios to verdicts: the noise band, bounds, and when enough blocks were measured.
+
+A verdict is read off the printed interval and a band around 1, so the two cannot disagree. With enough blocks any
+difference becomes significant, also one that nobody could notice (Georges et al., OOPSLA 2007): hence the band.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from runners.core.records import Bound, Interval, Verdict
+from runners.stats.estimates import Floats, critical_value
+
+SIGNIFICANCE = 0.05
+SMALLEST_BAND = 0.02
+LARGEST_EQUIVALENCE = 0.05
+
+
+def holm(p_values: Sequence[float]) -> Floats:
+    """Return p-values adjusted for their number, in the order given (Holm, Scandinavian Journal of Statistics 6, 1979).
+
+    NaN (a comparison that could not be tested) stays NaN and does not count as a comparison.
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(p.shape, math.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
+    return adjusted
+
+
+def noise_floor(control: Interval) -> float:
+    """Return how far from 1 the ratio of a system to itself may be: 0.03 is 3 % up, or as many times down.
+
+    The truth is 1, so the farther end of the control's interval bounds the noise. NaN without an interval.
+    """
+    far = max(abs(math.log(end)) for end in (control.low, control.high)) if _has_width(control) else math.nan
+    return math.expm1(far)
+
+
+def band(floor: float) -> float:
+    """Return the half-width ε of the band 1/(1+ε) … 1+ε: the noise floor, at least 2 %, and 2 % where it is NaN."""
+    return float(np.fmax(SMALLEST_BAND, floor))
+
+
+def bound(first_limited: bool, second_limited: bool) -> Bound:
+    """Return how to read a ratio first / second: a side that the load generator limited could serve more."""
+    if first_limited and second_limited:
+        return "unknown"
+    return "at least" if first_limited else "at most" if second_limited else ""
+
+
+def verdict(ratio: Interval, floor: float, side: Bound = "") -> Verdict:
+    """Read the verdict on the first system off the interval of the ratio first / second.
+
+    ``equivalent``
+        the whole interval lies within the band, its ends included, and within 5 %: a band that is wider because the
+        machine is noisy shows no equality. A sure 1 % is still within the band.
+    ``faster``, ``slower``
+        the whole interval lies on one side of 1; see :func:`is_clear` for whether it lies beyond the band as well.
+    ``undecided``
+        the interval holds 1, or has no width because there is one block only (NaN).
+    ``not comparable``
+        the load generator limited both sides.
+
+    A bound decides one direction only: a ratio that is "at most" what was measured can be ``slower``, one that is
+    "at least" can be ``faster``; all else is ``undecided``.
+    """
+    if side == "unknown":
+        return "not comparable"
+    near = min(1 + band(floor), 1 + LARGEST_EQUIVALENCE)
+    if not side and ratio.low >= 1 / near and ratio.high <= near:
+        return "equivalent"
+    if ratio.low > 1 and side != "at most":
+        return "faster"
+    return "slower" if ratio.high < 1 and side != "at least" else "undecided"
+
+
+def is_clear(ratio: Interval, floor: float) -> bool:
+    """Return whether the whole interval lies beyond the band."""
+    edge = 1 + band(floor)
+    return ratio.low > edge or ratio.high < 1 / edge
+
+
+def precision_reached(ratios: Iterable[Interval]) -> float:
+    """Return the largest relative half-width; infinite while a ratio has no interval yet, or there is none."""
+    return max((ratio.half_width_ratio if _has_width(ratio) else math.inf for ratio in ratios), default=math.inf)
+
+
+def blocks_needed(half_width_now: float, blocks_now: int, target: float) -> int | None:
+    """Return how many blocks in all would bring a half-width down to the target, if the noise stays as it is.
+
+    A half-width is proportional to t(0.975, n−1) / √n (Kalibera & Jones, ISMM 2013): t falls fast from 3 to 6 blocks.
+    None for fewer than two blocks or an enormous width or none.
+    """
+    if target <= 0:
+        raise ValueError(f"the precision to reach must be positive: {target}")
+    if blocks_now < 2 or not half_width_now <= _FORETELLABLE:
+        return None
+    unit = half_width_now / _width_factor(blocks_now)
+    # Without the help of t; a bound from above.
+    most = max(blocks_now, math.ceil(blocks_now * (half_width_now / target) ** 2))
+    candidates = range(blocks_now, most)
+    return blocks_now + bisect.bisect_left(candidates, True, key=lambda n: unit * _width_factor(n) <= target)
+
+
+# Two launches that differ give many systems half-widths of any size, and from these nothing can be foretold.
+_FORETELLABLE = 100.0
+
+
+def _width_factor(blocks: int) -> float:
+    return critical_value(2, blocks - 1) / math.sqrt(blocks)
+
+
+def _has_width(ratio: Interval) -> bool:
+    return math.isfinite(ratio.low) and math.isfinite(ratio.high)

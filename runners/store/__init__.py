@@ -1,0 +1,1 @@
+"""The ledger in ``data/raw`` and the tables in ``data/processed``."""

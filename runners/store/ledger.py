@@ -1,0 +1,209 @@
+"""The ledger in ``data/raw``: write-once records, the only place where measuring and analysing meet.
+
+A run is a folder ``data/raw/<experiment>/<run_id>/`` with ``run.json`` (what was planned, where, with which versions) and
+one compressed JSON record for each trial. Records appear whole or not at all, and are never changed afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from runners.core.errors import WrkbookError, did_you_mean
+from runners.core.folders import RAW
+from runners.core.records import RUN_SCHEMA, TRIAL_SCHEMA
+
+# The run that comes with the project: every notebook, measured on one machine.
+REFERENCE = "reference"
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_SEAL = "sha256"
+_UNSAFE = re.compile(r"[^A-Za-z0-9+_-]+")
+
+
+def new_run_id(profile: str) -> str:
+    """An id that sorts by time: ``20261120-155900-quick``."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{profile}"
+
+
+def check_run_id(run_id: str) -> str:
+    """`run_id` itself when it can name a folder.
+
+    Raises
+    ------
+    WrkbookError
+        When it has other characters than letters, digits, ``-`` and ``_``, or more than 64.
+    """
+    if not _RUN_ID.fullmatch(run_id):
+        raise WrkbookError(
+            f"{run_id!r} cannot be a run-id", "use 1 to 64 letters, digits, - and _, starting with a letter or digit"
+        )
+    return run_id
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run's folder in the ledger."""
+
+    experiment: str
+    run_id: str
+    base: Path = RAW
+
+    @property
+    def folder(self) -> Path:
+        """``data/raw/<experiment>/<run_id>``."""
+        return self.base / self.experiment / check_run_id(self.run_id)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the run has been opened."""
+        return (self.folder / "run.json").exists()
+
+    def open(self, record: dict[str, Any]) -> None:
+        """Begin the run with its record; ``schema``, ``experiment`` and ``run_id`` are added."""
+        header = {"schema": RUN_SCHEMA, "experiment": self.experiment, "run_id": self.run_id}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_once(self.folder / "run.json", json.dumps({**header, **record}, indent=1).encode())
+
+    def read(self) -> dict[str, Any]:
+        """The run's record.
+
+        Raises
+        ------
+        WrkbookError
+            When there is none, or it is damaged or of another schema.
+        """
+        path = self.folder / "run.json"
+        try:
+            record: dict[str, Any] = json.loads(path.read_bytes())
+        except FileNotFoundError as error:
+            raise WrkbookError(
+                f"there is no run {self.run_id} of {self.experiment}", "./wrkbook list shows the runs"
+            ) from error
+        except ValueError as error:
+            raise WrkbookError(f"{path} is damaged: {error}", "start a new run") from error
+        if record.get("schema") != RUN_SCHEMA:
+            raise WrkbookError(
+                f"{path} has the schema {record.get('schema')!r}, this version reads {RUN_SCHEMA!r}", "start a new run"
+            )
+        return record
+
+    def write_block(self, number: int, trials: Iterable[dict[str, Any]]) -> Path:
+        """Store the trials of one block for good: the block appears whole or not at all.
+
+        Raises
+        ------
+        WrkbookError
+            When the block is there already, or the disk is full or read-only.
+        """
+        folder = self.folder / f"block-{number:03d}"
+        partial = self.folder / f".partial-block-{number:03d}"
+        if folder.exists():
+            raise WrkbookError(f"{folder} is there already; records are never overwritten", "use another run-id")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        try:
+            for trial in trials:
+                name = _UNSAFE.sub("-", f"{trial['system']}--{trial['workload']}")
+                record = {"schema": TRIAL_SCHEMA, **trial}
+                sealed = {**record, _SEAL: _digest(record)}
+                write_once(partial / f"{name}.json.xz", lzma.compress(_plain(sealed)))
+            return partial.rename(folder)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+
+    def trials(self) -> Iterator[dict[str, Any]]:
+        """All trials of the run, block by block.
+
+        Raises
+        ------
+        WrkbookError
+            When a record is truncated, edited into something else, or of another schema: it names the file.
+        """
+        for path in sorted(self.folder.glob("block-*/*.json.xz")):
+            try:
+                record: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
+            except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
+                raise WrkbookError(
+                    f"the record {path} is damaged: {error}",
+                    "delete its block's folder: --run-id measures another one in its place",
+                ) from error
+            if record.get("schema") != TRIAL_SCHEMA:
+                raise WrkbookError(
+                    f"the record {path} has the schema {record.get('schema')!r}, this version reads {TRIAL_SCHEMA!r}"
+                )
+            if record.pop(_SEAL, None) != _digest(record):
+                raise WrkbookError(
+                    f"the record {path} is not what was measured: it was edited",
+                    "delete its block's folder: --run-id measures another one in its place",
+                )
+            yield record
+
+
+def runs(experiment: str, base: Path = RAW) -> list[Run]:
+    """The runs of an experiment, oldest first."""
+    return [Run(experiment, path.parent.name, base) for path in sorted((base / experiment).glob("*/run.json"))]
+
+
+def find_runs(run_id: str, experiments: Sequence[str], base: Path = RAW) -> list[Run]:
+    """The runs of this id: one for each of the experiments that have it.
+
+    Raises
+    ------
+    WrkbookError
+        When none has; it names the nearest id.
+    """
+    known = [run for name in experiments for run in runs(name, base)]
+    found = [run for run in known if run.run_id == run_id]
+    if not found:
+        where = f" of {experiments[0]}" if len(experiments) == 1 else ""
+        raise WrkbookError(
+            f"there is no run {run_id!r}{where}", did_you_mean(run_id, sorted({run.run_id for run in known}))
+        )
+    return found
+
+
+def _plain(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+def _digest(record: dict[str, Any]) -> str:
+    """SHA-256 of a record; reading what was written gives the same numbers, and so the same text, again."""
+    return hashlib.sha256(_plain(record)).hexdigest()
+
+
+def write_once(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, and refuse to replace one.
+
+    Raises
+    ------
+    WrkbookError
+        When the file is there already, or the disk is full or read-only; nothing half-written is left.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)  # noqa: PTH101
+            os.link(name, path)
+        finally:
+            os.unlink(name)  # noqa: PTH108
+    except FileExistsError as error:
+        raise WrkbookError(f"{path} is there already; records are never overwritten", "use another run-id") from error
+    except OSError as error:
+        raise WrkbookError(
+            f"{path} could not be written: {error.strerror}", "check the disk (df -h) and the folder's permissions"
+        ) from error

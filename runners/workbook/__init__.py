@@ -1,0 +1,1 @@
+"""Execute notebooks and write their reports and the index."""

@@ -1,0 +1,141 @@
+"""Executes notebooks with papermill, shows their progress, and ends them in order when the user interrupts."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from traitlets.config import Config
+
+from runners.core.errors import WrkbookError
+from runners.core.folders import NOTEBOOKS, PROJECT
+from runners.core.notebooks import WITHOUT_MEASURING
+from runners.systems.sandbox import orphans_ended
+
+_END_TIMEOUT_S = 10.0
+# The project's own kernel, which ends with its parent even before it could look for it itself.
+_KERNEL, _KERNELS = "wrkbook", PROJECT / "runners" / "workbook"
+
+
+def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measuring: bool = True) -> None:
+    """Execute a notebook into `output`; what it writes to standard error (its progress) is shown as it comes.
+
+    Raises
+    ------
+    WrkbookError
+        When the notebook ends with an error; one that wrkbook raised keeps its words.
+    KeyboardInterrupt
+        After an interrupt, when the notebook's kernel has ended its servers.
+    """
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            _papermill(notebook, parameters, output)
+        except BaseException as error:
+            failure.append(error)
+
+    with _environment(measuring), orphans_ended():
+        _import_all()
+        # In a thread of its own, so that an interrupt reaches this one, which can then ask the kernel to stop.
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(0.2)
+        except KeyboardInterrupt:
+            _stop(thread)
+            raise
+    if failure:
+        raise _readable(notebook, failure[0])
+
+
+def _import_all() -> None:
+    """Import what executing and reporting need: a second, so only when something is executed; and before there are two threads.
+
+    Of two threads that import the same packages, Python lets one see a half-initialised module rather than block both.
+    """
+    # jsonschema's check of URIs builds a grammar for over a second on import; nothing here has URIs to check.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    for name in ("papermill", "runners.workbook.reports"):
+        importlib.import_module(name)
+
+
+def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
+    import papermill  # imported already
+
+    # Parameters are checked by the notebook itself, which knows more of them than its own cell names.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    # Sockets in a folder of the user's own in the place of TCP ports that every user of the machine could connect to.
+    # Of this run's own, too: left alone, jupyter_client takes the names that it finds free in the working folder, and
+    # two runs that start at the same moment find the same.
+    with tempfile.TemporaryDirectory(prefix="wrkbook-") as folder:
+        papermill.execute_notebook(
+            str(NOTEBOOKS / f"{notebook}.ipynb"),
+            str(output),
+            parameters=parameters,
+            cwd=str(PROJECT),
+            kernel_name=_KERNEL,
+            progress_bar=False,
+            stderr_file=sys.stderr,
+            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}}),
+        )
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Interrupt the kernels below this process; kill those that do not end: their servers end with them."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        # Looked for each time: one that was just being started was not there before, and between two cells none hears SIGINT.
+        for child in psutil.Process().children():
+            if "ipykernel_launcher" in " ".join(_command_line(child)):
+                _send(child, number)
+        thread.join(_END_TIMEOUT_S)
+
+
+def _readable(notebook: str, error: BaseException) -> BaseException:
+    if getattr(error, "ename", "") == "WrkbookError":
+        return WrkbookError(str(error.evalue))  # type: ignore[attr-defined]
+    if getattr(error, "ename", "") == "KeyboardInterrupt":
+        return KeyboardInterrupt()
+    ename, evalue = getattr(error, "ename", type(error).__name__), getattr(error, "evalue", str(error))
+    return WrkbookError(
+        f"notebook {notebook} ended with {ename}: {evalue}", f"open it: ./wrkbook lab, notebooks/{notebook}.ipynb"
+    )
+
+
+@contextmanager
+def _environment(measuring: bool) -> Iterator[None]:
+    if measuring:
+        os.environ.pop(WITHOUT_MEASURING, None)
+    else:
+        os.environ[WITHOUT_MEASURING] = "1"
+    # The notebooks' own progress bars and warnings are shown; the kernel's debugger has nothing to say here.
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    places = [str(_KERNELS), *filter(None, os.environ.get("JUPYTER_PATH", "").split(os.pathsep))]
+    os.environ["JUPYTER_PATH"] = os.pathsep.join(dict.fromkeys(places))
+    try:
+        yield
+    finally:
+        os.environ.pop(WITHOUT_MEASURING, None)
+
+
+def _command_line(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
+
+
+def _send(process: psutil.Process, number: signal.Signals) -> None:
+    with suppress(psutil.Error):
+        process.send_signal(number)

@@ -1,0 +1,171 @@
+"""What ``run``, ``report`` and ``compare`` do: execute notebooks one after the other, and hand over their reports."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runners.core.errors import WrkbookError, visible
+from runners.core.folders import COMPARING, PROCESSED
+from runners.core.parameters import PROFILES, check_parameters
+from runners.core.records import COMPARISON_SCHEMA
+from runners.core.units import format_duration
+from runners.store.ledger import Run, check_run_id, new_run_id
+from runners.store.processed import comparison_folder, processed_folder, read_summary
+from runners.workbook.execute import execute
+
+# So many notebooks share the budget of a profile: those that run where none is named.
+_SHARING = 3
+
+
+@dataclass(frozen=True)
+class Report:
+    """A finished report: where it is and what it concludes."""
+
+    experiment: str
+    run_id: str
+    html: Path
+    conclusions: tuple[str, ...]
+    failed: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {**vars(self), "html": str(self.html)}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs compared: where the report is, and its summary."""
+
+    html: Path
+    summary: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For ``--json``."""
+        return {"html": str(self.html), **self.summary}
+
+
+def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> list[Report]:
+    """Execute the notebooks `names` with the same parameters; each report is written as soon as its notebook ends.
+
+    Parameters
+    ----------
+    values : parameters by name; checked before anything starts
+    budget_minutes : for all notebooks together; time that one leaves over goes to those after it; 0: the profile's for each three
+        of them, and what the least number of blocks takes beyond that
+
+    Raises
+    ------
+    WrkbookError
+        For wrong parameters, or when a notebook ends with an error.
+    """
+    parameters = check_parameters(values)
+    asked_minutes = budget_minutes or parameters.budget_minutes
+    shared = asked_minutes or PROFILES[parameters.profile].budget_minutes * max(1.0, len(names) / _SHARING)
+    if not asked_minutes:
+        values = {**values, "min_blocks": parameters.effective_profile.min_blocks}
+    run_id = check_run_id(parameters.run_id or new_run_id(parameters.profile))
+    left, reports = shared, []
+    for place, name in enumerate(names):
+        print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}", file=sys.stderr, flush=True)
+        known = Run(name, run_id)
+        before = _measured_minutes(known)
+        reports.append(_execute(known, {**values, "run_id": run_id, "budget_minutes": left / (len(names) - place)}))
+        left = max(0.1, left - (_measured_minutes(known) - before))
+        _show(reports[-1])
+    print(f"\nAll reports: {PROCESSED / 'index.html'}")
+    return reports
+
+
+def rebuild(known: Run) -> Report:
+    """Make a run's tables, charts and HTML again from its raw records."""
+    record = known.read()
+    found = _execute(known, {**record["parameters"], "run_id": known.run_id}, measuring=False)
+    _show(found)
+    return found
+
+
+def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = False) -> list[Comparison]:
+    """Compare two runs in each experiment that has both, or in the one named; each comparison gets a report.
+
+    Raises
+    ------
+    WrkbookError
+        When a run is not known, the two were not measured alike (unless `anyway`), or a record is damaged.
+    """
+    from runners.analyse.run_differences import check_comparable
+    from runners.experiments.comparison import find_pairs
+    from runners.workbook.reports import refresh_index, write_comparison_report
+
+    pairs = find_pairs(run_a, run_b, experiment)
+    for a, b in pairs:
+        check_comparable(a, b, anyway=anyway)
+    found = []
+    for a, b in pairs:
+        target = comparison_folder(a, b)
+        values = {"experiment": a.experiment, "run_a": run_a, "run_b": run_b, "anyway": anyway}
+        _into(target, COMPARING, values, measuring=False)
+        summary = read_summary(target, COMPARISON_SCHEMA)
+        if summary is None:
+            raise WrkbookError(f"{COMPARING} wrote no summary", "its notebook must end with runs.publish(…)")
+        found.append(Comparison(write_comparison_report(target, summary), summary))
+        refresh_index()
+    return found
+
+
+def rebuild_comparisons(run_ids: Sequence[str]) -> None:
+    """Make the reports of comparisons again: of those that involve one of `run_ids`, or of all."""
+    for folder in sorted(path.parent for path in (PROCESSED / COMPARING).glob("*/*/summary.json")):
+        summary = read_summary(folder, COMPARISON_SCHEMA)
+        if summary is not None and (not run_ids or {summary["run_a"], summary["run_b"]} & set(run_ids)):
+            # Whoever compared them has said whether they may be.
+            compare(summary["run_a"], summary["run_b"], experiment=summary["experiment"], anyway=True)
+            print(f"\n{summary['experiment']}, {summary['run_a']} and {summary['run_b']}: {folder / 'report.html'}")
+
+
+def _into(target: Path, notebook: str, values: dict[str, Any], *, measuring: bool) -> None:
+    """Execute a notebook, and put it into the folder `target` when it has ended well."""
+    with tempfile.TemporaryDirectory(prefix="wrkbook-") as folder:
+        executed = Path(folder) / "notebook.ipynb"
+        execute(notebook, values, executed, measuring=measuring)
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(executed, target / ".notebook.partial")
+        (target / ".notebook.partial").rename(target / "notebook.ipynb")
+
+
+def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> Report:
+    started = time.monotonic()
+    target = processed_folder(known)
+    _into(target, known.experiment, values, measuring=measuring)
+    summary = read_summary(target)
+    if summary is None:
+        raise WrkbookError(f"{known.experiment} wrote no summary", "its notebook must end with experiment.publish(…)")
+    from runners.workbook.reports import refresh_index, write_run_report
+
+    write_run_report(target, summary)
+    refresh_index()
+    print(f"{known.experiment}: done in {format_duration(time.monotonic() - started)}", file=sys.stderr, flush=True)
+    failed = [
+        f"{cell['system']}, {cell['workload']} ({cell['status']})"
+        for cell in summary["cells"]
+        if cell["status"] != "ok"
+    ]
+    return Report(known.experiment, known.run_id, target / "report.html", tuple(summary["conclusions"]), tuple(failed))
+
+
+def _measured_minutes(known: Run) -> float:
+    summary = read_summary(processed_folder(known))
+    return float(summary["measured_s"]) / 60 if summary else 0.0
+
+
+def _show(report: Report) -> None:
+    print(f"\n{report.experiment}: {report.html}")
+    for sentence in report.conclusions:
+        print(f"  • {visible(sentence)}")
+    sys.stdout.flush()

@@ -1,0 +1,110 @@
+"""Units: what tools print, and what people read."""
+
+import math
+
+import pytest
+from hypothesis import given, strategies as st
+
+from runners.core.units import (
+    format_duration,
+    format_half_width,
+    format_rate,
+    format_ratio_interval,
+    format_size,
+    parse_binary_size,
+    parse_count,
+    parse_duration,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("5ns", 5e-9), ("247.78us", 247.78e-6), ("3µs", 3e-6), ("0.97ms", 0.97e-3), ("1.38s", 1.38), ("1.00m", 60.0),
+     ("2h", 7200.0), ("0.00us", 0.0), (" 15s ", 15.0)],
+)  # fmt: skip
+def test_durations_are_read_in_every_unit(text, seconds):
+    assert parse_duration(text) == pytest.approx(seconds, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("516.32", 516.32), ("1.98k", 1980.0), ("2M", 2e6), ("1.5G", 1.5e9), ("3T", 3e12), ("1P", 1e15)]
+)
+def test_counts_are_read_in_thousands(text, count):
+    assert parse_count(text) == pytest.approx(count, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [("9B", 9.0), ("0.00B", 0.0), ("1.5KB", 1536.0), ("324.49MB", 324.49 * 2**20), ("0.91GB", 0.91 * 2**30),
+     ("2TB", 2.0**41), ("1PB", 2.0**50)],
+)  # fmt: skip
+def test_sizes_are_read_in_1024s(text, size_bytes):
+    assert parse_binary_size(text) == pytest.approx(size_bytes, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["", "s", "15", "1.s", ".5s", "-1s", "1e3s", "1 s", "1S", "1ks", "1s 2s", "nan"])
+def test_what_is_no_duration_is_refused_by_name(text):
+    with pytest.raises(ValueError, match="not a duration"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["", "k", "1K", "1kk", "1,000", "-5", "1s"])
+def test_what_is_no_count_is_refused_by_name(text):
+    with pytest.raises(ValueError, match="not a count"):
+        parse_count(text)
+
+
+@pytest.mark.parametrize("text", ["", "B", "9", "1kB", "1MiB", "1Mb", "-1B"])
+def test_what_is_no_size_is_refused_by_name(text):
+    with pytest.raises(ValueError, match="not a size"):
+        parse_binary_size(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(195e-6, "195 µs"), (5.88e-3, "5.88 ms"), (1.38, "1.38 s"), (125.0, "2 min 5 s"), (119.4, "119 s"),
+     (999.9e-6, "1 ms"), (0.9999, "1 s"), (3e-9, "3 ns"), (0.0, "0 ns"), (float("nan"), "–"), (3600.0, "60 min 0 s")],
+)  # fmt: skip
+def test_durations_are_shown_with_three_digits(seconds, text):
+    assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(9, "9 B"), (5325, "5.2 KiB"), (1.13 * 2**30, "1.13 GiB"), (1023, "1023 B"), (1024, "1 KiB"), (2**50, "1024 TiB"),
+     (0, "0 B"), (float("nan"), "–")],
+)  # fmt: skip
+def test_sizes_are_shown_in_binary_units(size_bytes, text):
+    assert format_size(size_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("per_second", "text"),
+    [(812, "812/s"), (63_400, "63.4 k/s"), (1.2e6, "1.2 M/s"), (999.9, "1 k/s"), (0, "0/s"), (float("nan"), "–")],
+)
+def test_rates_are_shown_with_their_prefix(per_second, text):
+    assert format_rate(per_second) == text
+
+
+def test_a_ratio_is_shown_with_its_interval():
+    assert format_ratio_interval(1.2345, 1.2051, 1.25) == "1.23 × (1.21 to 1.25)"
+
+
+@given(st.floats(1e-9, 100))
+def test_a_shown_duration_is_read_back_within_its_three_digits(seconds):
+    shown = parse_duration(format_duration(seconds).replace(" ", ""))
+    assert math.isclose(shown, seconds, rel_tol=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.02, "±2.0 %"),
+        (0.01949, "±1.9 %"),
+        (1.0, "±100.0 %"),
+        (1.001, "more than ±100 %"),
+        (1949.3, "more than ±100 %"),
+    ],
+)
+def test_a_half_width_that_says_nothing_has_no_digits(ratio, text):
+    assert format_half_width(ratio) == text

@@ -1,0 +1,195 @@
+"""The command ``doctor``: what it prints, its exit status, and that it installs nothing."""
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from runners.cli import commands
+from runners.core.errors import WrkbookError
+from runners.machine.pinning import PinningPlan
+from runners.machine.preflight import Finding
+from runners.machine.topology import Core
+from runners.measure import doctor
+from runners.measure.doctor import Examination, examine, sandbox
+from runners.systems import host
+
+GOOD = Finding("memory", "good", "8 GiB available")
+ADVICE = Finding("turbo", "advice", "on", "echo 1 | sudo tee /sys/there")
+PROBLEM = Finding("sandbox", "problem", "forbidden", "as root: sysctl this=1")
+PLAN = PinningPlan((0,), (1, 2), (3,))
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """A function that runs the command where `findings` are found; returns exit status, stdout and stderr."""
+
+    def command(findings, *options, plan=PLAN):
+        monkeypatch.setattr(doctor, "examine", lambda: Examination(findings, plan))
+        monkeypatch.setattr(sys, "argv", ["wrkbook", "doctor", *options])
+        with pytest.raises(SystemExit) as caught:
+            commands.main()
+        return (caught.value.code or 0, *capsys.readouterr())
+
+    return command
+
+
+def test_each_finding_is_a_line_with_its_remedy_below_and_the_plan_at_the_end(run):
+    status, out, err = run([GOOD, ADVICE])
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "✓ memory: 8 GiB available",
+        "! turbo: on",
+        "    → echo 1 | sudo tee /sys/there",
+        "",
+        "CPUs as planned: server 0, generator 1-2, housekeeping 3",
+    ]
+
+
+def test_a_problem_is_an_exit_status_of_1_and_is_told_on_stderr_with_its_remedy(run):
+    status, out, err = run([GOOD, PROBLEM, ADVICE])
+    assert status == 1
+    assert "✗ sandbox: forbidden" in out
+    assert err == "wrkbook: nothing can be measured here: sandbox\n  → as root: sysctl this=1\n"
+
+
+@pytest.mark.parametrize(("findings", "status"), [([GOOD, ADVICE], 0), ([PROBLEM], 1)])
+def test_json_says_the_same_to_programs(run, findings, status):
+    told, out, _ = run(findings, "--json")
+    assert told == status
+    assert json.loads(out) == {
+        "can_measure": status == 0,
+        "findings": [vars(finding) for finding in findings],
+        "cpus": {"server": "0", "generator": "1-2", "housekeeping": "3"},
+    }
+
+
+def test_without_a_plan_there_is_none_to_show(run):
+    _, out, _ = run([PROBLEM], plan=None)
+    assert "as planned" not in out
+    assert json.loads(run([PROBLEM], "--json", plan=None)[1])["cpus"] is None
+
+
+def test_this_machine_is_examined(monkeypatch):
+    monkeypatch.setattr(host, "check_sandbox", lambda: None)
+    examination = examine(interval_s=0.1)
+    names = [finding.name for finding in examination.findings]
+    assert len(set(names)) == len(names)
+    assert {"CPUs", "other load", "speed of the CPUs", "sandbox", "disk for the image"} <= set(names)
+
+
+def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch):
+    asked = []
+
+    class Probes(contextlib.nullcontext):
+        def __init__(self, cpus):
+            super().__init__(self)
+            self.cpus = cpus
+
+        def shares(self, start_s, end_s):
+            asked.append((start_s, end_s))
+            return dict.fromkeys(self.cpus, 0.5)
+
+    looked = []
+    monkeypatch.setattr(doctor, "SpeedProbes", Probes)
+    monkeypatch.setattr(doctor, "preflight", lambda *_, **__: looked.append(time.monotonic()) or [GOOD])
+    found = doctor._machine([Core((cpu,)) for cpu in range(3)], 0.0)
+    assert found[0] == GOOD
+    assert (found[1].level, found[1].detail.split(" of its")[0]) == ("advice", "CPU 0: 50.0 %, CPU 1: 50.0 %")
+    start_s, end_s = asked[-1]
+    assert start_s <= looked[0] <= end_s
+
+
+def test_one_cpu_is_a_problem_and_no_failure(monkeypatch):
+    monkeypatch.setattr(doctor, "read_cores", lambda: [Core((min(os.sched_getaffinity(0)),))])
+    examination = examine(interval_s=0.0)
+    assert examination.plan is None
+    assert "CPUs" in [finding.name for finding in examination.problems]
+
+
+def test_a_cache_folder_that_cannot_be_made_is_a_problem_and_no_failure(monkeypatch):
+    def refuse():
+        raise PermissionError(13, "Permission denied", "/home/of/nobody")
+
+    monkeypatch.setattr(doctor, "cache_folder", refuse)
+    monkeypatch.setattr(host, "check_sandbox", lambda: None)
+    (problem,) = [found for found in doctor._sandbox_and_image() if found.level == "problem"]
+    assert problem.name == "disk for the image"
+    assert "/home/of/nobody" in problem.detail
+    assert "XDG_CACHE_HOME" in problem.remedy
+
+
+@pytest.mark.parametrize(("ready", "level"), [(True, "good"), (False, "problem")])
+def test_an_image_that_is_still_to_be_made_needs_more_space(monkeypatch, ready, level):
+    monkeypatch.setattr(doctor, "full_image", lambda _: SimpleNamespace(ready=ready))
+    monkeypatch.setattr(doctor, "sandbox", lambda image_ready: GOOD)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2 * 2**30))
+    assert doctor._sandbox_and_image()[1].level == level
+
+
+# The sandbox
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    """A PATH with stand-ins for what the sandbox needs; each leaves a trace when it is started."""
+
+    def add(name, exit_status=0):
+        (tmp_path / name).write_text(
+            f"#!/bin/sh\n: > {tmp_path}/{name}.started\necho no namespaces >&2; exit {exit_status}\n"
+        )
+        (tmp_path / name).chmod(0o755)
+
+    for name in ("mmdebstrap", "newuidmap", "bwrap"):
+        add(name)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(host, "_KEYRING", tmp_path)
+    return SimpleNamespace(folder=tmp_path, add=add)
+
+
+def test_a_sandbox_that_can_be_entered_is_good(programs):
+    assert sandbox(image_ready=True).level == "good"
+    assert (programs.folder / "bwrap.started").exists()
+
+
+def test_a_forbidden_sandbox_is_a_problem(programs):
+    programs.add("bwrap", exit_status=1)
+    finding = sandbox(image_ready=True)
+    assert finding.level == "problem"
+    assert "no namespaces" in finding.detail
+    assert finding.remedy
+
+
+def test_packages_that_the_first_run_installs_are_advice_and_are_not_installed(programs, monkeypatch):
+    (programs.folder / "bwrap").unlink()
+    for name in ("apt-get", "sudo"):
+        programs.add(name)
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    finding = sandbox(image_ready=False)
+    assert finding.level == "advice"
+    assert "bubblewrap missing" in finding.detail
+    assert "sudo apt-get install --yes" in finding.remedy
+    assert not list(programs.folder.glob("*.started"))
+
+
+def test_packages_that_nobody_can_install_are_a_problem(programs):
+    (programs.folder / "mmdebstrap").unlink()
+    finding = sandbox(image_ready=True)
+    assert finding.level == "problem"
+    assert "mmdebstrap" in finding.detail
+
+
+@pytest.mark.parametrize(("ready", "level"), [(True, "good"), (False, "problem")])
+def test_subordinate_ids_are_needed_only_while_the_image_is_not_made(programs, monkeypatch, ready, level):
+    def refuse():
+        raise WrkbookError("no range", "usermod --add-subuids 1-2 me")
+
+    monkeypatch.setattr(host, "ensure_unshare", refuse)
+    finding = sandbox(image_ready=ready)
+    assert finding.level == level
+    assert ("usermod" in finding.remedy) == (not ready)

@@ -1,0 +1,78 @@
+"""Which rates are planned from what the systems carry."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from runners.core.records import Load, LoadShape, Request, System, Workload
+from runners.generators.perf_gauge import PerfGauge, paced, portion
+from runners.measure.design import Cell, Design
+from runners.measure.fixed_rates import RELAYED, planned_rate, round_down, tiers, with_rates
+
+CONNECTING = RELAYED[0]
+RATES = st.floats(5, 80_000)
+
+
+def planned(capacities):
+    return [(entry["shape"]["rate_rps"], entry["systems"]) for entry in tiers(CONNECTING, capacities, "direct")]
+
+
+def test_a_machine_that_carries_the_published_rate_is_asked_for_it():
+    assert planned({"direct": 20_000, "a": 9_000, "b": 8_000}) == [(3500, None)]
+
+
+def test_else_the_rate_is_the_highest_round_one_below_60_percent_of_the_slowest():
+    assert planned({"direct": 9_000, "a": 2_000, "b": 1_900}) == [(1000, None)]
+
+
+def test_direct_access_bounds_the_rate_too():
+    assert planned({"direct": 1_000, "a": 2_000}) == [(600, None)]
+
+
+def test_slow_systems_share_a_rate_with_all_and_the_others_have_a_higher_one_besides():
+    capacities = {"direct": 9_000, "a": 8_000, "slow": 3_000, "b": 7_000, "c": 7_000}
+    assert planned(capacities) == [(1500, None), (3500, ["direct", "a", "b", "c"])]
+
+
+def test_there_is_one_tier_where_the_faster_would_be_no_faster():
+    assert planned({"direct": 600, "a": 8_000, "slow": 3_000, "b": 7_000}) == [(350, None)]
+
+
+@given(RATES)
+def test_a_planned_rate_is_round_and_below_its_bound_by_less_than_a_quarter(rate):
+    found = round_down(rate)
+    assert rate * 0.75 <= found <= rate + 1e-6
+    assert float(f"{found:.1e}") == pytest.approx(found)
+
+
+@given(st.lists(RATES, min_size=1, max_size=7), RATES)
+def test_nobody_is_asked_for_more_than_60_percent_of_what_it_carries(capacities, published):
+    assert planned_rate(capacities, published) <= max(1.0, 0.6 * min(capacities)) + 1e-6
+
+
+@given(RATES)
+def test_a_paced_rate_is_sent_one_by_one_and_asks_for_a_little_more_than_it_offers(rate):
+    clients, asked = paced(rate)
+    load = Load(clients, 1, 1.0, rate_rps=rate, asked_rps=asked)
+    each = portion(load)
+    assert each.count == 1
+    assert each.rate_rps * clients == pytest.approx(asked)
+    late_rps = clients / (each.every_ms / 1000 + 0.0016)
+    assert rate <= late_rps + 1e-6
+    assert clients <= max(40, rate / 200 * 1.33 + 1)
+    PerfGauge().command(Request("GET", "/"), load, "127.0.0.1", 1)
+
+
+def test_the_design_takes_the_rates_of_a_run_and_leaves_out_who_is_too_slow_for_the_faster_tier():
+    rated, other = Workload("relay", shape=CONNECTING.unplanned), Workload("relay", shape=LoadShape("maximum"))
+    systems = [System("direct"), System("a"), System("slow"), System("direct", placebo=True)]
+    design = Design(tuple(Cell(system, workload) for workload in (rated, other) for system in systems), (rated, other))
+    loads = tiers(CONNECTING, {"direct": 9_000, "a": 8_000, "slow": 1_000}, "direct")
+    found = with_rates(design, {"loads": loads})
+    named = [(cell.workload.label, cell.system.name) for cell in found.cells]
+    assert named == [
+        *(("relay@no-keepalive", name) for name in ("direct", "a", "slow", "placebo")),
+        *(("relay@no-keepalive-fast", name) for name in ("direct", "a", "placebo")),
+        *(("relay@maximum", name) for name in ("direct", "a", "slow", "placebo")),
+    ]
+    assert [workload.shape.rate_rps for workload in found.compared] == [600, 3500, None]
+    assert with_rates(design, None) is design

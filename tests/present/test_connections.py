@@ -1,0 +1,113 @@
+"""Charts, tables and sentences about connections, from a made-up run."""
+
+import json
+
+import pytest
+
+from runners.analyse.results import analyse
+from runners.present.connections import charts as scale, sentences as scale_words, tables as scale_tables
+from runners.present.threats import threats
+from runners.store.ledger import write_once
+from tests.analyse.scaled import run_of
+
+CELLS = {
+    ("net-http", 20): 60_000.0,
+    ("net-http", 1000): 50_000.0,
+    ("net-http", 19_900): 38_000.0,
+    ("express", 20): 8_000.0,
+    ("express", 1000): {"rate": 7_000.0, "seen": 900},
+    ("express", 19_900): {"rate": 6_500.0, "per_connection_bytes": 9000, "errors": 500},
+}
+LEFT_OUT = (
+    "20000 connections do not fit into the limit of 20000 open files: 19900 were measured instead; to measure them, X."
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    run = run_of(tmp_path_factory.mktemp("raw"), CELLS, left_out=[LEFT_OUT])
+    builds = [
+        {
+            "system": "net-http",
+            "cold_s": 49.0,
+            "warm_s": 1.0,
+            "incremental_s": 1.1,
+            "changed": "a.go",
+            "output_bytes": 9_000_000,
+        },
+        {"system": "express", "failure": "npm ci: <no network>"},
+    ]
+    write_once(run.folder / "builds.json", json.dumps({"cpus": [0], "builds": builds}).encode())
+    return analyse(run)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """One system, one block, one number of connections, no builds."""
+    return analyse(run_of(tmp_path_factory.mktemp("bare"), {("gin", 10): 60_000.0}, blocks=1))
+
+
+@pytest.mark.parametrize("draw", [scale.throughput, scale.service_times, scale.memory, scale.errors, scale.builds])
+@pytest.mark.parametrize("which", ["results", "bare"])
+def test_every_chart_can_be_drawn_and_says_what_is_to_be_seen(draw, which, request):
+    chart = draw(request.getfixturevalue(which))
+    assert chart.png().startswith(b"\x89PNG")
+    assert chart.description
+
+
+def test_a_cell_with_errors_is_drawn_hollow(results):
+    chart = scale.throughput(results)
+    hollow = [
+        line
+        for ax in chart.axes
+        for line in ax.lines
+        if line.get_markerfacecolor() == "white" and len(line.get_xdata())
+    ]
+    assert sum(len(line.get_xdata()) for line in hollow if line.get_marker() == "o") == 1
+
+
+def test_tables_hold_connections_errors_and_slopes(results):
+    text = str(scale_tables.connections(results))
+    assert "json10@19900" in text
+    assert "placebo" not in text
+    row = next(line for line in text.splitlines() if line.startswith("express n = ") and "\t900" in line)
+    assert "at once" in row
+    assert "kB of peak memory" in text
+
+
+def test_a_build_that_failed_is_shown_with_its_reason_escaped(results):
+    fragment = scale_tables.builds(results)
+    assert "&lt;no network&gt;" in fragment.html
+    assert "49" in str(fragment)
+
+
+def test_untimed_builds_are_said_to_be_so(bare):
+    assert "not timed in this run" in str(scale_tables.builds(bare))
+    assert scale_words.built(bare) == ""
+
+
+def test_the_conclusions_name_the_fastest_at_both_ends_the_memory_the_errors_and_what_was_left_out(results):
+    few, many, kept, memory, drops, built, left = scale_words.findings(results)
+    assert few.startswith("json10 at 20 connections: net-http completed most, 60.4 k requests/s")
+    assert "as many as express" in few
+    assert many.startswith("json10 at 19,900 connections: net-http completed most")
+    assert "Not ranked: express" in many
+    assert "net-http 63 %" in kept
+    assert memory.index("net-http") < memory.index("express")
+    assert "kB (" in memory
+    assert "2,000 error statuses" in drops
+    assert "No error at any number of connections: net-http." in drops
+    assert "net-http 49 s (1.1 s after a change)" in built
+    assert left == LEFT_OUT
+
+
+def test_one_number_of_connections_of_one_system_is_enough_for_a_conclusion(bare):
+    found = scale_words.findings(bare)
+    assert found[0] == "json10 at 10 connections: gin completed most, 60.2 k requests/s."
+    assert not any("costs" in text for text in found)
+
+
+def test_the_threats_name_the_connections_and_what_was_left_out(results):
+    text = "\n".join(threats(results))
+    assert "closed loop of 20 to 19,900 connections" in text
+    assert LEFT_OUT in text

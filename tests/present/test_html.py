@@ -1,0 +1,278 @@
+"""Tables, reports and the index: inert whatever they are given, complete without a network."""
+
+import re
+from html.parser import HTMLParser
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+
+from runners.present import narrative
+from runners.present.html import IndexEntry, relative_link, write_index, write_report
+from runners.present.kit.markup import table, unbroken
+from runners.present.narrative import Headline, Narrative
+from runners.present.throughput import charts, tables
+from tests.present.frames import make_sample
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+WIDE = [(f"column {number}", "") for number in range(12)]
+V4 = nbformat.v4
+
+
+class Tags(HTMLParser):
+    """Collects the tags and attributes of a page."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def is_inert(html):
+    tags = Tags(html).found
+    handlers = [name for _, attrs in tags for name in attrs if name.startswith("on")]
+    return not handlers and not any(tag in ("script", "iframe", "img", "object", "link") for tag, _ in tags)
+
+
+def hostile_sample():
+    run = make_sample()
+    name = "gin+simdjson-go"
+    for frame in (run.cells, run.comparisons, run.shares, run.curves, run.trials, run.checks, run.published):
+        frame.replace({name: HOSTILE, "webserver-benchmarks": HOSTILE, "held": HOSTILE}, inplace=True)
+    run.checks.loc[:, ["detail", "advice", "name"]] = HOSTILE
+    run.cells["warnings"] = [[HOSTILE]] * len(run.cells)
+    run.cells.loc[run.cells.index[0], "status"] = f"failed: {HOSTILE}"
+    run.machine[HOSTILE] = {HOSTILE: [HOSTILE]}
+    return run
+
+
+def every_fragment(run):
+    yield tables.results(run.cells, run.published.assign(machine=HOSTILE))
+    yield tables.comparisons(run.comparisons, run.cells)
+    yield tables.checks(run.checks, run.cells)
+    yield tables.provenance(run.machine, run.versions, run.parameters)
+    yield narrative.conclusions(run)
+    yield Headline(HOSTILE)
+
+
+def test_hostile_names_stay_inert_in_tables_and_sentences():
+    for fragment in every_fragment(hostile_sample()):
+        data, metadata = fragment._repr_mimebundle_()
+        assert is_inert(data["text/html"])
+        assert "alert(1)" in data["text/html"]
+        assert metadata["text/html"] == {"wrkbook": True}
+
+
+def test_a_hostile_name_can_be_drawn():
+    run = hostile_sample()
+    assert HOSTILE in charts.throughput(run.cells).description
+    charts.throughput(run.cells).png()
+
+
+def test_the_published_column_says_whose_machine_it_was():
+    run = make_sample()
+    html = tables.results(run.cells, run.published).html
+    assert "another machine: i9-12900HK, 16 threads" in html
+    assert "published" not in tables.results(run.cells).html
+
+
+def test_tables_have_units_in_their_heads_and_mark_bounds_and_what_is_not_estimable():
+    run = make_sample()
+    soup = BeautifulSoup(tables.results(run.cells, run.published).html, "html.parser")
+    heads = [head.get_text(" ") for head in soup.select("thead th")]
+    assert "system n: used/made" in heads
+    text = soup.get_text(" ")
+    assert text.count("≥") == 1
+    assert text.count("no number") == 2
+    for each in soup.select("table"):
+        rows = [row for row in each.select("tbody tr") if not row.select(".wb-group")]
+        assert {len(row.find_all(["td", "th"])) for row in rows} == {len(each.select("thead th"))}
+
+
+def test_the_results_are_in_tables_that_a_laptop_s_window_has_room_for():
+    run = make_sample()
+    soup = BeautifulSoup(tables.results(run.cells, run.published).html, "html.parser")
+    costs, times = soup.select("table")
+    assert len(costs.select("thead th")) <= 8
+    assert len(times.select("thead th")) == 8
+    assert [row.get_text() for row in costs.select("tbody th[scope=row]")] == [
+        row.get_text() for row in times.select("tbody th[scope=row]")
+    ]
+
+
+def test_the_light_of_a_check_is_told_in_words_too():
+    run = make_sample()
+    text = str(tables.checks(run.checks, run.cells))
+    assert "✕ 0 of 1 1 void" in text
+    assert "▲ 0 of 1 1 flagged" in text
+    assert "✓ 1 of 1" in text
+    assert "close other programs" in text
+
+
+def test_comparisons_show_the_control_beside_its_own_system_only():
+    run = make_sample()
+    lines = [line for line in str(tables.comparisons(run.comparisons, run.cells)).splitlines() if "placebo" in line]
+    assert len(lines) == 2
+    assert all("gin+encoding/json" in line for line in lines)
+
+
+def test_units_stay_with_their_numbers():
+    assert unbroken("61.2 k requests/s, ±2.0 % <b>") == "61.2&nbsp;k&nbsp;requests/s, ±2.0&nbsp;% &lt;b&gt;"
+
+
+def output(data, metadata=None):
+    return V4.new_output("display_data", data=data, metadata=metadata or {})
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A report of a notebook that holds everything a report may meet."""
+    folder = tmp_path_factory.mktemp("report")
+    run = make_sample()
+    png = charts.throughput(run.cells).png()
+    import base64
+
+    picture = {"image/png": base64.b64encode(png).decode(), "text/plain": "chart"}
+    cells = [
+        V4.new_markdown_cell("# The notebook's own title\n\nWhy."),
+        V4.new_markdown_cell("## Results\n\n![remote](https://example.org/x.png)\n\n<script>alert(3)</script>"),
+        V4.new_code_cell(
+            "secret_code = 1", outputs=[output(picture, {"image/png": {"width": 864, "alt": 'a "chart" <x>'}})]
+        ),
+        V4.new_code_cell("profile = 'quick'", metadata={"tags": ["parameters"]}),
+        V4.new_markdown_cell("### Results\n\nAgain."),
+        V4.new_code_cell("1", outputs=[output(*tables.results(run.cells, run.published)._repr_mimebundle_())]),
+        V4.new_code_cell("1", outputs=[output(*table("Wide", WIDE, [])._repr_mimebundle_())]),
+        V4.new_code_cell("2", outputs=[output(*Narrative([HOSTILE])._repr_mimebundle_())]),
+        V4.new_code_cell("3", outputs=[output({"text/html": "<script>alert(4)</script>", "text/plain": HOSTILE})]),
+        V4.new_code_cell(
+            "4", outputs=[output({"application/javascript": "alert(5)", "image/svg+xml": "<svg onload='alert(6)'/>"})]
+        ),
+        V4.new_code_cell(
+            "5",
+            outputs=[
+                V4.new_output("stream", name="stdout", text="progress 50 %"),
+                V4.new_output("stream", name="stderr", text="noise"),
+            ],
+        ),
+        V4.new_code_cell(
+            "6",
+            outputs=[
+                V4.new_output("error", ename="ValueError", evalue=HOSTILE, traceback=[f"\x1b[31m{HOSTILE}\x1b[0m"])
+            ],
+        ),
+        V4.new_markdown_cell("## Hidden words", metadata={"tags": ["hide-report"]}),
+    ]
+    notebook = V4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
+    nbformat.write(notebook, folder / "notebook.ipynb")
+    written = write_report(
+        folder / "notebook.ipynb",
+        folder / "report.html",
+        title=f"Title {HOSTILE}",
+        headline=HOSTILE,
+        facts={"machine": HOSTILE},
+        links={"index": "../../index.html"},
+    )
+    return written.read_text(encoding="utf-8")
+
+
+def test_a_report_asks_for_nothing_and_runs_nothing(page):
+    tags = Tags(page).found
+    assert not [tag for tag, _ in tags if tag in ("script", "link", "iframe", "object", "svg", "base", "form")]
+    assert not [name for _, attrs in tags for name in attrs if name.startswith("on")]
+    loaded = [
+        attrs.get(name) or "" for _, attrs in tags for name in ("src", "srcset", "data", "poster") if name in attrs
+    ]
+    assert all(source.startswith("data:image/") for source in loaded)
+    assert "@import" not in page
+    assert not re.search(r"url\(", page)
+    assert not re.search(r"(src|href)=.https?:", page)
+
+
+def test_a_report_has_a_strict_content_security_policy(page):
+    policy = BeautifulSoup(page, "html.parser").find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")
+    assert "script-src" not in policy
+
+
+def test_the_table_of_contents_resolves_and_every_anchor_is_unique(page):
+    soup = BeautifulSoup(page, "html.parser")
+    anchors = [tag["id"] for tag in soup.find_all(id=True)]
+    targets = [link["href"][1:] for link in soup.select("nav ol a")]
+    assert len(targets) == 2
+    assert set(targets) <= set(anchors)
+    assert len(anchors) == len(set(anchors))
+
+
+def test_code_waits_for_the_toggle_but_parameters_are_shown(page):
+    soup = BeautifulSoup(page, "html.parser")
+    assert soup.find("input", id="show-code", type="checkbox")
+    assert soup.find("label", attrs={"for": "show-code"})
+    assert [block.get_text().strip() for block in soup.select(".code.stated")] == ["profile = 'quick'"]
+    assert "secret_code" in soup.select_one(".code:not(.stated)").get_text()
+    assert ".code { display: none; }" in page
+
+
+def test_outputs_are_shown_escaped_or_not_at_all(page):
+    soup = BeautifulSoup(page, "html.parser")
+    text = soup.get_text()
+    assert soup.html["lang"] == "en"
+    assert soup.find("img")["alt"] == 'a "chart" <x>'
+    assert text.count("alert(1)") >= 4
+    for gone in (
+        "alert(4)",
+        "alert(5)",
+        "alert(6)",
+        "progress 50 %",
+        "noise\n",
+        "Hidden words",
+        "notebook's own title",
+    ):
+        assert gone not in text
+    assert "This cell failed: ValueError" in soup.select_one(".error").get_text()
+    assert len(soup.find_all("h1")) == 1
+    assert soup.select(".wb-scroll.wide")
+
+
+def entry(experiment, date, headline, run_id="a", links=None):
+    return IndexEntry(experiment, f"{experiment} title", run_id, date, "quick", "cpu", headline, links or {})
+
+
+def test_the_index_shows_the_newest_run_of_each_experiment_and_folds_the_others(tmp_path):
+    entries = [
+        entry("02-decode", "2026-03-01T10:11:12+00:00", "decoded"),
+        entry("01-ping", "2026-01-01T00:00:00+00:00", "oldest", "a"),
+        entry("01-ping", "2026-02-03T04:05:06+00:00", "newest", "c"),
+        entry("01-ping", "2026-01-02T00:00:00+00:00", "older", "b"),
+    ]
+    soup = BeautifulSoup(write_index(entries, tmp_path / "index.html").read_text(encoding="utf-8"), "html.parser")
+    ping, decode = soup.select("section")
+    assert [part.h2.get_text() for part in (ping, decode)] == ["01-ping title", "02-decode title"]
+    folded = ping.find("details").extract()
+    assert "newest" in ping.get_text()
+    assert "3 Feb 2026, 04:05 UTC" in ping.get_text()
+    assert [part.get_text() for part in folded.select(".headline")] == ["older", "oldest"]
+    assert "2 older runs" in folded.summary.get_text()
+    assert decode.find("details") is None
+    assert "4 runs of 2 experiments" in soup.header.get_text()
+
+
+def test_the_index_is_inert_and_there_before_anything_was_run(tmp_path):
+    hostile = IndexEntry(HOSTILE, HOSTILE, "b", HOSTILE, HOSTILE, HOSTILE, HOSTILE, {HOSTILE: "x y/<b>.html"})
+    html = write_index([hostile, hostile], tmp_path / "index.html").read_text(encoding="utf-8")
+    assert is_inert(html)
+    assert "x%20y/%3Cb%3E.html" in html
+    html = write_index([], tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Nothing was run yet" in html
+    assert "./wrkbook run" in html
+
+
+@pytest.mark.parametrize(
+    "target", ["javascript:alert(1)", "https://example.org/", "//example.org/", "/etc/passwd", "\\\\host"]
+)
+def test_links_are_relative_paths(target):
+    with pytest.raises(ValueError, match="not a relative path"):
+        relative_link(target)

@@ -1,0 +1,111 @@
+"""The ledger: records are whole, written once, and never silently wrong."""
+
+import json
+import lzma
+import re
+
+import pytest
+
+from runners.core.errors import WrkbookError
+from runners.store.ledger import Run, check_run_id, new_run_id, runs, write_once
+
+TRIAL = {"system": "gin+encoding/json", "workload": "decode-10", "block": 1, "windows": []}
+
+
+@pytest.fixture
+def run(tmp_path):
+    found = Run("02-json-decode", "r1", tmp_path)
+    found.open({"profile": "quick"})
+    return found
+
+
+def test_what_was_written_is_read_again(run):
+    run.write_block(1, [TRIAL])
+    (read,) = run.trials()
+    assert {name: read[name] for name in TRIAL} == TRIAL
+    assert run.read()["profile"] == "quick"
+    assert [found.run_id for found in runs("02-json-decode", run.base)] == ["r1"]
+
+
+def test_codecs_whose_names_have_slashes_are_files_of_one_folder_side_by_side(run):
+    run.write_block(1, [TRIAL, {**TRIAL, "system": "gin+encoding/json/v2"}])
+    assert sorted(path.relative_to(run.folder).as_posix() for path in run.folder.glob("block-*/**/*")) == [
+        "block-001/gin+encoding-json--decode-10.json.xz",
+        "block-001/gin+encoding-json-v2--decode-10.json.xz",
+    ]
+    assert sorted(trial["system"] for trial in run.trials()) == ["gin+encoding/json", "gin+encoding/json/v2"]
+
+
+def test_a_block_is_never_overwritten(run):
+    run.write_block(1, [TRIAL])
+    with pytest.raises(WrkbookError, match="never overwritten"):
+        run.write_block(1, [TRIAL])
+
+
+def test_a_run_is_opened_once(run):
+    with pytest.raises(WrkbookError, match="never overwritten"):
+        run.open({})
+
+
+def test_a_block_that_fails_half_way_leaves_nothing(run):
+    with pytest.raises(TypeError):
+        run.write_block(1, [TRIAL, {**TRIAL, "system": "other", "windows": object()}])
+    assert list(run.trials()) == []
+    assert [path.name for path in run.folder.iterdir()] == ["run.json"]
+
+
+def test_what_an_interrupted_write_left_is_replaced(run):
+    (run.folder / ".partial-block-001").mkdir()
+    run.write_block(1, [TRIAL])
+    assert len(list(run.trials())) == 1
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: raw[:-10],
+        lambda raw: b"",
+        lambda raw: raw[:10] + b"\xff" * 30,
+        lambda raw: lzma.compress(b'{"schema":'),
+    ],
+)
+def test_a_damaged_record_is_named(run, damage):
+    folder = run.write_block(1, [TRIAL])
+    (path,) = folder.iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(WrkbookError, match=re.escape(path.name)):
+        list(run.trials())
+
+
+@pytest.mark.parametrize("edit", [{"block": 2}, {"more": 1}, {"sha256": "0" * 64}])
+def test_an_edited_record_is_named_and_not_used(run, edit):
+    folder = run.write_block(1, [TRIAL])
+    (path,) = folder.iterdir()
+    record = json.loads(lzma.decompress(path.read_bytes()))
+    path.write_bytes(lzma.compress(json.dumps(record | edit).encode()))
+    with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*edited"):
+        list(run.trials())
+
+
+@pytest.mark.parametrize("schema", ["wrkbook.trial/0", "wrkbook.trial/4"])
+def test_a_record_of_another_schema_is_named(run, schema):
+    folder = run.write_block(1, [TRIAL])
+    (path,) = folder.iterdir()
+    path.write_bytes(lzma.compress(json.dumps({"schema": schema}).encode()))
+    with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*" + re.escape(schema)):
+        list(run.trials())
+
+
+@pytest.mark.parametrize("run_id", ["../x", "", "a b", "/etc", "x" * 65, ".hidden", "a;b", "é"])
+def test_a_run_id_that_is_no_plain_name_is_refused(run_id):
+    with pytest.raises(WrkbookError, match="run-id"):
+        check_run_id(run_id)
+
+
+def test_a_new_run_id_is_a_good_one():
+    assert check_run_id(new_run_id("quick")).endswith("-quick")
+
+
+def test_writing_to_a_folder_that_is_not_there_tells_what_to_do(tmp_path):
+    with pytest.raises(WrkbookError, match="could not be written"):
+        write_once(tmp_path / "missing" / "file", b"x")
