@@ -231,7 +231,9 @@ def assert_goes_on(data: Path, env: Mapping[str, str], kept: Mapping[str, bytes]
     planned = [block for block in range(1, BLOCKS + 1) for _ in range(CELLS)]
     # More blocks measure again what the machine disturbed, each with all cells.
     again = blocks[len(planned) :]
-    assert blocks == planned + [block for block in range(BLOCKS + 1, BLOCKS + 1 + len(again) // CELLS) for _ in range(CELLS)]
+    assert blocks == planned + [
+        block for block in range(BLOCKS + 1, BLOCKS + 1 + len(again) // CELLS) for _ in range(CELLS)
+    ]
     assert list((data / "raw").rglob(".partial*")) == []
     assert (data / "processed" / EXPERIMENT / RUN_ID / "report.html").exists() == reported
 
