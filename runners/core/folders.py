@@ -12,7 +12,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = PROJECT / "notebooks"
 SERVERS = PROJECT / "servers"
-# What the contract gives to every server: mounted at /contract, when it is built and when it runs.
+# Mounted at /contract when a server is built and when it runs.
 CONTRACT_DATA = SERVERS / "contract" / "data"
 PUBLISHED = PROJECT / "data" / "raw" / "published"
 # Tests and scripts may keep their runs elsewhere.
@@ -24,7 +24,7 @@ COMPARING = "90-compare-runs"
 
 
 def cache_folder() -> Path:
-    """The user's cache folder for wrkbook: ``$XDG_CACHE_HOME/wrkbook``, else ``~/.cache/wrkbook``. Made on first use."""
+    """Return the cache folder, created on first use: ``$XDG_CACHE_HOME/wrkbook``, else ``~/.cache/wrkbook``."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "wrkbook"
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def exclusive(name: str, waiting: str) -> Iterator[None]:
-    """Hold the lock `name` of this user; while another process holds it, say `waiting` once and wait."""
+    """Hold the user's lock `name`; while another process holds it, print `waiting` once and wait."""
     folder = cache_folder() / "locks"
     folder.mkdir(exist_ok=True)
     handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
