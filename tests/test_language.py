@@ -74,11 +74,11 @@ STILL_THERE = {
     "agreement", "ours", "run_record",
 }  # fmt: skip
 # Rooms in which each docstring of a function begins with one of these verbs. The others follow.
-PLAIN_ROOMS = {"core", "stats", "store"}
+PLAIN_ROOMS = {"core", "machine", "stats", "store"}
 NOT_YET_PLAIN = {"parameters.py", "workloads.py"}
 VERBS = {
     "Return", "Yield", "Check", "Compare", "Count", "Estimate", "Format", "Parse", "Read", "Write", "Store", "Open", "Begin", "Hold",
-    "Replace", "Cut", "Join", "Merge", "Convert", "Raise",
+    "Replace", "Cut", "Join", "Merge", "Convert", "Raise", "Plan",
 }  # fmt: skip
 
 
