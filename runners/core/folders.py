@@ -33,7 +33,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def exclusive(name: str, waiting: str) -> Iterator[None]:
-    """Hold the user's lock `name`; while another process holds it, print `waiting` once and wait."""
+    """Hold the lock `name` of this user; while another process holds it, say `waiting` once and wait."""
     folder = cache_folder() / "locks"
     folder.mkdir(exist_ok=True)
     handle = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

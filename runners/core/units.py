@@ -1,4 +1,4 @@
-"""Durations, sizes and rates: parse tool output and format values with intervals.
+"""Durations, sizes and rates: parse what tools print, format what people read, with intervals.
 
 Inside wrkbook every quantity is a plain float or int in seconds, bytes or requests per second. Units exist in tool
 output and in reports only. Tools differ in what ``k`` means: :func:`parse_count` takes 1000,
