@@ -3,6 +3,7 @@
 import ast
 import re
 import statistics
+import tokenize
 from pathlib import Path
 
 import nbformat
@@ -75,6 +76,7 @@ STILL_THERE = {
 }  # fmt: skip
 # Rooms in which each docstring of a function begins with one of these verbs. The others follow.
 PLAIN_ROOMS = {"core", "machine", "stats", "store"}
+TEXTS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 NOT_YET_PLAIN = {"parameters.py", "workloads.py"}
 VERBS = {
     "Add", "Begin", "Check", "Compare", "Convert", "Count", "Cut", "End", "Estimate", "Find", "Format", "Hold", "Join", "Launch", "List",
@@ -84,7 +86,7 @@ VERBS = {
 
 
 def prose(name: str) -> str:
-    """Return a document without code, pictures, comments, and the rows that quote headlines of reports."""
+    """Return a document without code, comments, and the rows that quote headlines of reports."""
     text = (PROJECT / name).read_text(encoding="utf-8")
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
@@ -101,13 +103,13 @@ def sentences(text: str) -> list[str]:
     lines = [line.strip() for line in text.splitlines()]
     blocks, current = [], []
     for line in [*lines, ""]:
-        if not line or re.match(r"([-*#|]|\d+\.)", line):
+        if not line or re.match(r"[-*] |#|\||\d+\. ", line):
             blocks.append(" ".join(current))
             current = []
         if line.startswith("|"):
             blocks += line.strip("| ").split(" | ")
         elif line:
-            current.append(re.sub(r"^([-#]+|\* |\d+\.) ?", "", line))
+            current.append(re.sub(r"^([-*]|#+|\d+\.) ", "", line))
     parts = [part for block in blocks for part in re.split(r"(?<=[.!?])[*)]* +(?=[^a-z0-9(])", block)]
     return [part for part in parts if re.search(r"[A-Za-z]", part)]
 
@@ -127,9 +129,9 @@ def old_words(text: str) -> list[str]:
 
 
 def test_sentences_are_told_apart():
-    text = "# A heading\n\nOne is here. Two\ngoes on (as `a.b c` does). *Three.*\n\n- an item\n- another\n\n| a cell | b. C |\n"
+    text = "# A heading\n\nOne is here. Two\n*goes* on (as `a.b c` does). *Three.*\n\n- an item\n- another\n\n| a cell | b. C |\n"
     assert sentences(text) == [
-        "A heading", "One is here.", "Two goes on (as `a.b c` does).", "*Three.*", "an item", "another", "a cell", "b.", "C",
+        "A heading", "One is here.", "Two *goes* on (as `a.b c` does).", "*Three.*", "an item", "another", "a cell", "b.", "C",
     ]  # fmt: skip
     assert words("Two goes on (as `a.b c` does), ±2 %.") == 7
 
@@ -200,6 +202,14 @@ PLAIN = [path for path in MODULES if path.parent.name in PLAIN_ROOMS and path.na
 @pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.stem)
 def test_a_docstring_begins_with_what_the_function_does(path):
     assert {name: line for name, line in docstrings(path).items() if line.split()[0] not in VERBS} == {}
+
+
+@pytest.mark.parametrize("path", PLAIN, ids=lambda path: path.stem)
+def test_comments_docstrings_and_messages_use_the_terms_of_the_glossary(path):
+    with tokenize.open(path) as file:
+        texts = [token.string for token in tokenize.generate_tokens(file.readline) if token.type in TEXTS]
+    # A string without a space is a name.
+    assert [found for text in texts if " " in text.strip() for found in old_words(text.replace("``", "`"))] == []
 
 
 def test_a_docstring_that_begins_otherwise_is_found(tmp_path):

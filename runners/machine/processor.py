@@ -136,7 +136,7 @@ def virtual_machine(root: Path) -> Finding:
     return Finding(
         "virtual machine",
         "advice",
-        f"{state}: neighbours on the same hardware slow the CPUs at times, and not every hypervisor tells",
+        f"{state}: other machines on the same hardware slow the CPUs at times, and not every hypervisor reports it",
         "measure on hardware of your own, or on an instance with dedicated cores; else with more blocks: --budget 30",
     )
 
@@ -192,6 +192,6 @@ def speed(shares: dict[int, float], least: float = 0.9) -> Finding:
     return Finding(
         "speed of the CPUs",
         "advice",
-        f"{detail}: something that no counter shows slows it, such as a neighbour on the same core or a changing clock",
+        f"{detail}: something that no counter shows slows it, such as another machine on the same core or a changing clock",
         "try again at a quieter time, or measure more blocks: --budget 30",
     )
