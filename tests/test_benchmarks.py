@@ -1,7 +1,6 @@
 """The benchmarks of the method itself: on tiny numbers, and the page with their results."""
 
 import importlib.util
-import re
 
 import numpy as np
 import pandas as pd
@@ -75,13 +74,3 @@ def test_without_blocks_the_benchmark_says_so(script):
 
 def test_the_page_about_validity_is_short():
     assert len(PAGE.read_text().splitlines()) <= 150
-
-
-@pytest.mark.parametrize("name", ["docs/validity.md", "CONTRIBUTING.md"])
-def test_no_link_or_path_is_dead(name):
-    page = PROJECT / name
-    text = page.read_text()
-    for link in re.findall(r"\]\(([^)#]+)", text):
-        assert "://" in link or (page.parent / link).exists(), link
-    for path in re.findall(r"`((?:benchmarks|docs|runners|tests)/[\w/.-]+)`", text):
-        assert (PROJECT / path).exists(), path

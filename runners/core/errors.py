@@ -1,4 +1,4 @@
-"""The one exception that wrkbook shows to its users without a traceback."""
+"""WrkbookError: the exception that users see without a traceback."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 
 class WrkbookError(Exception):
-    """Something that the user can do something about: what is wrong, and the remedy.
+    """An error that the user can fix: the problem and its remedy.
 
     Parameters
     ----------
-    problem : one sentence that names the thing
-    remedy : what to do, where there is something
+    problem : str
+        One sentence that names the thing.
+    remedy : str
+        What to do; empty where nothing is known.
     """
 
     def __init__(self, problem: str, remedy: str = "") -> None:
@@ -25,11 +27,11 @@ class WrkbookError(Exception):
 
 
 def visible(text: str) -> str:
-    """A text for a terminal: what programs printed is quoted in errors, and must not command it."""
+    """Replace unprintable characters: an error may quote output that holds terminal escapes."""
     return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in text)
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """A remedy for a name that is not known: the nearest known one, and all of them."""
+    """Return a remedy for an unknown name: the nearest known name, and all of them."""
     close = difflib.get_close_matches(name, known, n=1)
     return (f"did you mean {close[0]!r}? " if close else "") + f"there are: {', '.join(known) or 'none'}"

@@ -12,7 +12,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = PROJECT / "notebooks"
 SERVERS = PROJECT / "servers"
-# What the contract gives to every server: mounted at /contract, when it is built and when it runs.
+# Mounted at /contract when a server is built and when it runs.
 CONTRACT_DATA = SERVERS / "contract" / "data"
 PUBLISHED = PROJECT / "data" / "raw" / "published"
 # Tests and scripts may keep their runs elsewhere.
@@ -24,7 +24,7 @@ COMPARING = "90-compare-runs"
 
 
 def cache_folder() -> Path:
-    """The user's cache folder for wrkbook: ``$XDG_CACHE_HOME/wrkbook``, else ``~/.cache/wrkbook``. Made on first use."""
+    """Return the cache folder, created on first use: ``$XDG_CACHE_HOME/wrkbook``, else ``~/.cache/wrkbook``."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "wrkbook"
     folder.mkdir(parents=True, exist_ok=True)

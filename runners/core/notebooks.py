@@ -8,16 +8,16 @@ from runners.core.errors import WrkbookError
 from runners.core.folders import COMPARING, NOTEBOOKS
 
 WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
-"""Environment variable under which a notebook shows what the ledger holds and measures nothing."""
+"""Environment variable that makes a notebook show the recorded data without measuring."""
 
 
 def experiments() -> list[str]:
-    """Names of the experiments: the notebooks that measure, without their ending."""
+    """Return the names of the notebooks that measure, without their suffix."""
     return sorted(path.stem for path in NOTEBOOKS.glob("[0-9]*.ipynb") if path.stem != COMPARING)
 
 
 def find_experiment(name: str) -> str:
-    """The experiment called `name`; its number (``02``) or the file's path will do.
+    """Return the experiment called `name`, also given as its number (``02``) or the path of its file.
 
     Raises
     ------

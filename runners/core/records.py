@@ -1,4 +1,4 @@
-"""The nouns that every part of wrkbook shares, and the schemas of what it stores.
+"""The record types that all rooms share, and the schema versions of stored data.
 
 Names are the field's: a *run* has *blocks* (one launch of every system), a block has *trials* (one system × one
 workload), a trial has a warm-up and *windows*. Columns end in their unit: ``_s _rps _bytes _count _fraction _ratio``;
@@ -32,13 +32,13 @@ GENERATOR_LIMITED = frozenset({"generator", "both"})
 
 
 def percentile_column(percentile: float) -> str:
-    """The column name of a percentile: 50 is ``p50_s``, 99.99 is ``p99_99_s``."""
+    """Return the column name of a percentile: 50 is ``p50_s``, 99.99 is ``p99_99_s``."""
     return f"p{percentile:g}_s".replace(".", "_")
 
 
 @dataclass(frozen=True)
 class LoadShape:
-    """How a workload is asked for, where that is part of an experiment's question; None: as the run's parameters say.
+    """The load of a workload, where it is part of an experiment's question; None: as the run's parameters say.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class LoadShape:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is asked of a server: a name of the contract, its size where it has one, and how it is asked for.
+    """A workload of the contract, with its size and its load.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Workload:
 
     @property
     def label(self) -> str:
-        """Short unique text for columns and file names: ``decode-10``, ``ping-delay-10ms``, ``sql2-20``, ``json10@20000``."""
+        """Return a short unique text for columns and file names: ``decode-10``, ``ping-delay-10ms``, ``sql2-20``, ``json10@20000``."""
         size = self.operations if self.operations is not None else self.count
         text = self.name if size is None else f"{self.name}-{size}"
         text += "" if self.delay_ms is None else f"-{self.delay_ms}ms"
@@ -88,7 +88,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class System:
-    """One row of a comparison: a server, with the codec that it decodes with; launched as a process of its own.
+    """One row of a comparison: a server and its codec, launched as its own process.
 
     ``placebo`` marks the A/A control: the same as another system, launched once more under this name.
     """
@@ -99,13 +99,13 @@ class System:
 
     @property
     def name(self) -> str:
-        """``drogon+simdjson``, ``gin``, or ``placebo``."""
+        """Return the shown name: ``drogon+simdjson``, ``gin``, or ``placebo``."""
         if self.placebo:
             return PLACEBO
         return self.server if self.codec is None else f"{self.server}+{self.codec}"
 
     def repeats(self, other: System) -> bool:
-        """Whether this is the A/A control of `other`."""
+        """Return whether this is the A/A control of `other`."""
         return self.placebo and not other.placebo and (self.server, self.codec) == (other.server, other.codec)
 
 
@@ -121,18 +121,18 @@ class Request:
 
 @dataclass(frozen=True)
 class Load:
-    """The load of one window: a closed loop, in which each connection sends when its answer is there, unless it has a rate.
+    """The load of one window: a closed loop (a connection sends after each response) unless it has a rate.
 
     Attributes
     ----------
     connections : open connections, over all threads
     threads : of the generator
     duration_s : length of the window
-    timeout_s : answers slower than this count as timeouts
-    rate_rps : offered requests per second, whatever the answers do (open loop); None for a closed loop
+    timeout_s : responses slower than this count as timeouts
+    rate_rps : offered requests per second, independent of responses (open loop); None for a closed loop
     keepalive_requests : requests on one connection before it is closed; None: as many as come
-    asked_rps : what a generator that is known to fall short is asked for, so that it offers `rate_rps`; None: that rate itself
-    opening_s : what went by before `duration_s` begins, while the generator opened its connections and sent nothing
+    asked_rps : the requested rate, for a generator that offers less than requested; None: `rate_rps` itself
+    opening_s : the ramp-up before `duration_s`, in which the generator opens its connections and sends nothing
     """
 
     connections: int
@@ -147,7 +147,7 @@ class Load:
 
 @dataclass(frozen=True)
 class LoadErrors:
-    """What went wrong on the generator's side, counted by kind."""
+    """Errors that the load generator counted, by kind."""
 
     connect_count: int = 0
     read_count: int = 0
@@ -157,7 +157,7 @@ class LoadErrors:
 
     @property
     def total_count(self) -> int:
-        """All kinds together."""
+        """Return the sum over all kinds."""
         return self.connect_count + self.read_count + self.write_count + self.timeout_count + self.status_count
 
 
@@ -170,13 +170,13 @@ class Histogram:
 
     @property
     def total_count(self) -> int:
-        """Number of samples."""
+        """Return the number of samples."""
         return sum(self.counts)
 
 
 @dataclass(frozen=True)
 class LatencySummary:
-    """Statistics of service times as a tool printed them, with whatever resolution and definitions it has.
+    """Statistics of service times as a tool printed them, with its own resolution and definitions.
 
     Attributes
     ----------
@@ -191,20 +191,20 @@ class LatencySummary:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """What a load generator reported of one window, in wrkbook's units.
+    """The report of a load generator on one window, in wrkbook's units.
 
     Attributes
     ----------
-    requests_count : completed requests, whatever their status
-    duration_s : measured by the generator, without the time in which it opened its connections and sent nothing
-    read_bytes : bytes of all answers whose bytes are known, headers included unless `bodies_only`
-    connections_count : connections that were really opened
-    service_time : from the actual send to the complete answer
+    requests_count : completed requests of any status
+    duration_s : measured by the generator, without the ramp-up
+    read_bytes : bytes of all responses with known size, headers included unless `bodies_only`
+    connections_count : connections that were opened
+    service_time : from the actual send to the complete response
     corrected : as the generator printed it after its own correction, where it has one
-    summary : what the generator printed of its latencies, where that is not just a reading of the histogram
-    warnings : what the parser found odd, in words
+    summary : the latencies that the generator printed, where they do not follow from the histogram
+    warnings : sentences about what the parser found odd
     bodies_only : whether the generator counts the bytes of bodies, without headers
-    unseen_count : completed requests of which the generator lost what it measured
+    unseen_count : completed requests without a recorded service time
     """
 
     requests_count: int
@@ -221,12 +221,12 @@ class LoadResult:
 
     @property
     def throughput_rps(self) -> float:
-        """Completed requests per second."""
+        """Return the completed requests per second."""
         return self.requests_count / self.duration_s
 
     @property
     def goodput_rps(self) -> float:
-        """Correct answers per second."""
+        """Return the correct responses per second."""
         return (self.requests_count - self.errors.status_count) / self.duration_s
 
 
@@ -240,19 +240,19 @@ class Interval:
 
     @property
     def half_width_ratio(self) -> float:
-        """Half the width of the interval, relative to the value; infinite for a value of 0."""
+        """Return half the width of the interval, relative to the value; infinite for a value of 0."""
         return (self.high - self.low) / 2 / abs(self.value) if self.value else float("inf")
 
     def as_dict(self) -> dict[str, float]:
-        """For ``summary.json``."""
+        """Return the fields for ``summary.json``."""
         return {"value": self.value, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of one check: its name, whether it held, what was found, and what to do about it.
+    """The outcome of one check: name, result, finding and advice.
 
-    ``void`` says that a trial which fails it must not be used; otherwise it is only flagged. One that held has no advice.
+    A trial that fails a check with ``void`` is not used; otherwise it is only flagged. A check that held has no advice.
     """
 
     name: str
@@ -266,5 +266,5 @@ class Check:
             object.__setattr__(self, "advice", "")
 
     def as_dict(self) -> dict[str, Any]:
-        """For ``summary.json``."""
+        """Return the fields for ``summary.json``."""
         return {"name": self.name, "ok": self.ok, "detail": self.detail, "advice": self.advice, "void": self.void}

@@ -1,7 +1,8 @@
 """Durations, sizes and rates: parse what tools print, format what people read, with intervals.
 
-Inside wrkbook every quantity is a plain float or int in seconds, bytes or requests per second; units exist at the
-doors only. Tools differ in what ``k`` means: :func:`parse_count` takes 1000, :func:`parse_binary_size` 1024, as wrk prints them.
+Inside wrkbook every quantity is a plain float or int in seconds, bytes or requests per second. Units exist in tool
+output and in reports only. Tools differ in what ``k`` means: :func:`parse_count` takes 1000,
+:func:`parse_binary_size` 1024, as wrk prints them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 
 
 def parse_duration(text: str) -> float:
-    """Seconds in a duration such as ``247.78us``, ``0.97ms``, ``15s``, ``1.00m`` or ``2h``.
+    """Return the seconds in a duration such as ``247.78us``, ``0.97ms``, ``15s``, ``1.00m`` or ``2h``.
 
     Raises
     ------
@@ -28,12 +29,12 @@ def parse_duration(text: str) -> float:
 
 
 def parse_count(text: str) -> float:
-    """A count with an optional decimal prefix: ``1.98k`` is 1980."""
+    """Return a count with an optional decimal prefix: ``1.98k`` is 1980."""
     return _parse(text, _DECIMAL, "count")
 
 
 def parse_binary_size(text: str) -> float:
-    """Bytes in a size that counts in 1024s, as wrk prints it: ``324.49MB``, ``9B``."""
+    """Return the bytes in a size with binary prefixes, as wrk prints it: ``324.49MB``, ``9B``."""
     if not text.endswith("B"):
         raise ValueError(f"not a size: {text!r} (expected for example 324.49MB)")
     return _parse(text[:-1], _BINARY, "size")
@@ -47,7 +48,7 @@ def _parse(text: str, factors: dict[str, float], what: str) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration with three significant digits: ``195 µs``, ``5.88 ms``, ``1.38 s``, ``2 min 5 s``."""
+    """Format a duration with three significant digits: ``195 µs``, ``5.88 ms``, ``1.38 s``, ``2 min 5 s``."""
     if math.isnan(seconds):
         return "–"
     if abs(seconds) >= 120:
@@ -61,22 +62,22 @@ def format_duration(seconds: float) -> str:
 
 
 def format_size(size_bytes: float) -> str:
-    """A size in binary units: ``9 B``, ``5.2 KiB``, ``1.13 GiB``."""
+    """Format a size in binary units: ``9 B``, ``5.2 KiB``, ``1.13 GiB``."""
     return _with_prefix(size_bytes, 1024.0, ("B", "KiB", "MiB", "GiB", "TiB"))
 
 
 def format_rate(per_second: float) -> str:
-    """A rate in requests per second: ``812/s``, ``63.4 k/s``, ``1.2 M/s``."""
+    """Format a rate in requests per second: ``812/s``, ``63.4 k/s``, ``1.2 M/s``."""
     return _with_prefix(per_second, 1000.0, ("/s", "k/s", "M/s", "G/s")).replace(" /s", "/s")
 
 
 def format_ratio_interval(value: float, low: float, high: float) -> str:
-    """A ratio with its interval: ``1.23 × (1.21 to 1.25)``."""
+    """Format a ratio with its interval: ``1.23 × (1.21 to 1.25)``."""
     return f"{value:.2f} × ({low:.2f} to {high:.2f})"
 
 
 def format_half_width(ratio: float) -> str:
-    """An interval's half-width as a share of its value: ``±2.0 %``; that of two launches may be thousands of times the value."""
+    """Format an interval's half-width as a share of its value: ``±2.0 %``; beyond 100 % (two launches) without the number."""
     return f"±{ratio * 100:.1f} %" if ratio <= 1 else "more than ±100 %"
 
 
@@ -105,11 +106,11 @@ PERCENT: Scale = ((0.01, "%"),)
 
 
 WIDEST = 2.0
-"""An interval that is wider than this factor tells nothing that should be printed."""
+"""An interval that spans more than this factor is not printed."""
 
 
 def quantity(value: float, low: float, high: float, scale: Scale) -> str:
-    """A value with its 95 % interval, three significant digits, one unit: ``61.2 k requests/s (60.1 to 62.3)``."""
+    """Format a value with its 95 % interval, three significant digits, one unit: ``61.2 k requests/s (60.1 to 62.3)``."""
     factor, unit = unit_of(value, scale)
     places = decimals(value / factor)
     text = f"{value / factor:.{places}f} {unit}"
@@ -121,18 +122,18 @@ def quantity(value: float, low: float, high: float, scale: Scale) -> str:
 
 
 def amount(value: float, scale: Scale) -> str:
-    """A value without an interval, three significant digits; an en dash when there is none."""
+    """Format a value without an interval, three significant digits; NaN is an en dash."""
     return "–" if math.isnan(value) else quantity(value, math.nan, math.nan, scale)
 
 
 def unit_of(value: float, scale: Scale) -> tuple[float, str]:
-    """The factor and name of the unit in which a value has one to three digits before the point."""
+    """Return factor and name of the unit in which a value has one to three digits before the point."""
     # 0.9995: what would be rounded to 1000 of a unit is 1.00 of the next.
     return next(((factor, unit) for factor, unit in scale if abs(value) >= 0.9995 * factor), scale[-1])
 
 
 def decimals(value: float) -> int:
-    """Decimal places that show three significant digits."""
+    """Return the decimal places that show three significant digits."""
     if value == 0 or not math.isfinite(value):
         return 2
     # The summand is that of unit_of: 99.95 is shown as 100.
@@ -140,15 +141,15 @@ def decimals(value: float) -> int:
 
 
 def plus_minus(ratio: float) -> str:
-    """A band around 1 as people say it: 1.013 is ``±1.3 %``."""
+    """Format a band around 1: 1.013 is ``±1.3 %``."""
     return f"±{(ratio - 1) * 100:.1f} %"
 
 
 def listing(parts: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Join parts for a sentence: ``a``, ``a and b``, ``a, b and c``."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters; an ellipsis where it was cut."""
+    """Cut a text to at most `most` characters, with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -24,7 +24,7 @@ _CPU = _ROOT / CPU_FOLDER
 
 
 def machine_facts() -> dict[str, Any]:
-    """Facts of this computer, named as in ``summary.json``. Nothing that identifies its owner."""
+    """Return the facts of this computer, named as in ``summary.json``, without what identifies its owner."""
     cores = read_cores(_all_cpus())
     return {
         "cpu": _cpu_model(),
@@ -48,7 +48,7 @@ def machine_facts() -> dict[str, Any]:
 
 
 def project_facts() -> dict[str, str]:
-    """The git commit of the project and whether its files differ from it, but for what runs write themselves."""
+    """Return the git commit of the project, and whether files outside ``data`` differ from it."""
     commit = _git("rev-parse", "HEAD")
     if not commit:
         return {"git_commit": "not a git checkout"}
@@ -59,7 +59,7 @@ def project_facts() -> dict[str, str]:
 
 
 def hypervisor(root: Path = _ROOT) -> str:
-    """Whether this is a virtual machine: ``no``, ``yes``, or ``yes (its maker)``, as far as the CPU says so."""
+    """Return whether the CPU reports a hypervisor: ``no``, ``yes``, or ``yes (its maker)``."""
     if "hypervisor" not in text_of(root / "proc/cpuinfo").split():
         return "no"
     vendor = text_of(root / "sys/devices/virtual/dmi/id/sys_vendor")
@@ -67,7 +67,7 @@ def hypervisor(root: Path = _ROOT) -> str:
 
 
 def turbo(root: Path = _ROOT) -> str:
-    """Whether the clock may rise above its nominal frequency: ``on``, ``off`` or ``not exposed``."""
+    """Return whether the clock may rise above its nominal frequency: ``on``, ``off`` or ``not exposed``."""
     for name, states in (
         ("intel_pstate/no_turbo", {"0": "on", "1": "off"}),
         ("cpufreq/boost", {"1": "on", "0": "off"}),
@@ -78,7 +78,7 @@ def turbo(root: Path = _ROOT) -> str:
 
 
 def raise_open_files_limit() -> int:
-    """Raise the soft limit of open files to the hard one, for this process and all that it starts; returns it."""
+    """Raise the soft limit of open files to the hard one, for this process and its children, and return it."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
@@ -137,12 +137,12 @@ class Finding:
 
 
 def not_exposed(name: str, detail: str = "") -> Finding:
-    """The finding for what this machine does not tell: nothing is wrong, and nothing is known."""
+    """Return the finding for a fact that this machine does not expose."""
     return Finding(name, "good", f"not exposed: {detail}" if detail else "not exposed by this machine")
 
 
 def text_of(path: Path) -> str:
-    """The text of a file of ``/proc`` or ``/sys`` without the blanks around it; empty when it cannot be read."""
+    """Return the stripped text of a file of ``/proc`` or ``/sys``; empty when it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except (OSError, ValueError):
@@ -150,11 +150,11 @@ def text_of(path: Path) -> str:
 
 
 def numbers_in(text: str) -> list[int]:
-    """The words of a text as whole numbers; empty as soon as one word is none that the kernel could have written."""
+    """Return the words of a text as whole numbers; empty when a word is not a number that the kernel writes."""
     words = text.split()
     return [int(word) for word in words] if all(re.fullmatch(r"[0-9]{1,20}", word) for word in words) else []
 
 
 def percent(share: float) -> str:
-    """A share of 1 with one digit: ``2.5 %``."""
+    """Format a share of 1 with one digit: ``2.5 %``."""
     return f"{share:.1%}".replace("%", " %")

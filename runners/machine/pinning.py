@@ -1,4 +1,4 @@
-"""Who runs where: the CPU sets of the servers, the load generator, and everything else."""
+"""The pinning plan: the CPU sets of servers, load generator, backend, and everything else."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class PinningPlan:
     backend: tuple[int, ...] = ()
 
     def as_dict(self) -> dict[str, str]:
-        """Each role's CPUs in the kernel's notation."""
+        """Return each role's CPUs in the kernel's notation."""
         roles = {"server": self.server, "generator": self.generator, "housekeeping": self.housekeeping}
         roles |= {"backend": self.backend} if self.backend else {}
         return {role: format_cpu_list(cpus) for role, cpus in roles.items()}
 
     @property
     def measured(self) -> tuple[int, ...]:
-        """The CPUs of all that takes part in a window, each once."""
+        """Return the CPUs of all roles that take part in a window, each once."""
         return tuple(sorted({*self.server, *self.generator, *self.backend}))
 
 
 def plan_with_backend(
     cores: list[Core], server_cpus: str = "", generator_cpus: str = "", backend_cpus: str = ""
 ) -> PinningPlan:
-    """As :func:`plan_pinning`, with CPUs for what runs behind the servers.
+    """Plan the CPU sets as :func:`plan_pinning` does, with CPUs for the backend.
 
     From four cores of the quickest kind on, a quarter is the backend's own; with fewer it shares those of the generator. CPUs that
     the user gave may be the generator's as well, but not the servers'.
@@ -116,7 +116,7 @@ def _split(cores: list[Core]) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _servable(cores: list[Core]) -> list[Core]:
-    """The cores of the quickest kind on the NUMA node that has most of them."""
+    """Return the cores of the quickest kind on the NUMA node that has most of them."""
     quick = [core for core in cores if not core.efficient] or cores
     if not quick:
         return []

@@ -1,6 +1,6 @@
-"""Findings of the preflight about the machine, its CPUs in use, and how its user can mend them.
+"""The preflight: findings about the machine and the load on its CPUs, each with a remedy.
 
-Nothing here changes the machine. What it does not tell is no error: it is said, and counts as good.
+Nothing here changes the machine. A fact that the machine does not expose is reported, and counts as good.
 """
 
 from __future__ import annotations
@@ -34,15 +34,20 @@ def preflight(
     root: Path = Path("/"),
     interval_s: float = 1.0,
 ) -> list[Finding]:
-    """Look at everything once, and for `interval_s` at what else happens on the CPUs.
+    """Return all findings; load and steal are counted for `interval_s`.
 
     Parameters
     ----------
-    cores : the cores that wrkbook may use
-    data_folder : where the records of runs are going to be written
-    server_ports : where the servers are going to listen, ascending
-    root : the folder that holds ``proc`` and ``sys``
-    interval_s : seconds during which load and steal are counted
+    cores : sequence of Core
+        The cores that wrkbook may use.
+    data_folder : Path
+        The folder of the records.
+    server_ports : sequence of int
+        The ports of the servers, ascending.
+    root : Path
+        The folder that holds ``proc`` and ``sys``.
+    interval_s : float
+        Seconds during which load and steal are counted.
     """
     measured = measured_cpus(cores)
     before, after = activity.watch(root, interval_s)
@@ -68,7 +73,7 @@ def preflight(
 
 
 def measured_cpus(cores: Sequence[Core]) -> tuple[int, ...]:
-    """The CPUs that servers and load generator are going to have; all of them where there are too few to plan with."""
+    """Return the planned CPUs of servers and load generator; all CPUs where they are too few for a plan."""
     try:
         plan = plan_pinning(list(cores))
     except WrkbookError:
@@ -89,13 +94,13 @@ Process = tuple[int, float]
 
 @dataclass(frozen=True)
 class Activity:
-    """What was counted up to one moment.
+    """The counters at one moment.
 
     Attributes
     ----------
-    at_s : the monotonic clock
+    at_s : monotonic time
     cpus : CPU → its clock ticks by kind of work, as in ``/proc/stat``
-    processes : (pid, when it started) → its name and its CPU time in seconds; wrkbook's own are left out
+    processes : (pid, start time) → name and CPU time in seconds; without wrkbook's own
     """
 
     at_s: float
@@ -104,7 +109,7 @@ class Activity:
 
 
 def watch(root: Path, interval_s: float) -> tuple[Activity, Activity]:
-    """What was counted before and after an interval in which this process only sleeps."""
+    """Return the counters before and after an interval in which this process sleeps."""
     # The processes outside of the interval: going through them all is load itself.
     processes, at_s, ticks = _processes(), time.monotonic(), text_of(root / "proc/stat")
     time.sleep(interval_s)
@@ -116,7 +121,7 @@ def watch(root: Path, interval_s: float) -> tuple[Activity, Activity]:
 
 
 def parse_cpu_ticks(text: str) -> dict[int, tuple[int, ...]]:
-    """The clock ticks of each CPU from the text of ``/proc/stat``; lines that are not as they should be count nothing."""
+    """Return the clock ticks of each CPU from the text of ``/proc/stat``; malformed lines are ignored."""
     found = {}
     for line in text.splitlines():
         name, _, rest = line.partition(" ")
@@ -127,7 +132,7 @@ def parse_cpu_ticks(text: str) -> dict[int, tuple[int, ...]]:
 
 
 def steal(before: Activity, after: Activity, measured: Collection[int]) -> Finding:
-    """Which share of the measured CPUs' time the hypervisor gave to others."""
+    """Check the share of the measured CPUs' time that the hypervisor took."""
     shares = _shares(before, after, measured, (_STEAL,))
     if not shares:
         return not_exposed("steal")
@@ -139,7 +144,7 @@ def steal(before: Activity, after: Activity, measured: Collection[int]) -> Findi
 
 
 def other_load(before: Activity, after: Activity, measured: Collection[int]) -> Finding:
-    """Which share of the measured CPUs' time other programs used, and which programs those are."""
+    """Check the share of the measured CPUs' time that other programs used, and name the busiest."""
     shares = _shares(before, after, measured, _BUSY)
     if not shares:
         return not_exposed("other load")
@@ -159,7 +164,7 @@ def other_load(before: Activity, after: Activity, measured: Collection[int]) -> 
 def _shares(
     before: Activity, after: Activity, measured: Collection[int], fields: Collection[int]
 ) -> dict[int, tuple[int, int]]:
-    """CPU → clock ticks spent in `fields`, and in all, between the two moments."""
+    """Return CPU → clock ticks spent in `fields`, and in total, between the two moments."""
     found = {}
     for cpu in sorted(set(measured) & set(before.cpus) & set(after.cpus)):
         # Some kernels take back a little of what they counted as idle.
@@ -181,7 +186,7 @@ def _told(shares: dict[int, tuple[int, int]]) -> str:
 
 
 def _busiest(before: Activity, after: Activity) -> list[tuple[int, str, float]]:
-    """Pid, name, and share of one CPU of the processes that used most; their arguments are nobody's business."""
+    """Return pid, name and share of one CPU of the busiest processes; arguments stay private."""
     elapsed_s = max(after.at_s - before.at_s, 1e-3)
     used = []
     for process, (name, total_s) in after.processes.items():

@@ -1,4 +1,4 @@
-"""Findings about the CPUs themselves: how many, how their clock is governed, and who else may be on them."""
+"""Preflight checks of the CPUs: number, quota, frequency, SMT, NUMA, hypervisor, and measured speed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CORES_WITHOUT_SMT = 4
 
 
 def cpus(cores: Collection[Core]) -> Finding:
-    """Whether every role has CPUs of its own."""
+    """Check that every role has CPUs of its own."""
     usable = [cpu for core in cores for cpu in core.cpus]
     try:
         plan = plan_pinning(list(cores))
@@ -37,7 +37,7 @@ def cpus(cores: Collection[Core]) -> Finding:
 
 
 def quota(root: Path) -> Finding:
-    """Whether a control group (a container's limit) grants less CPU time than there are CPUs; both versions of cgroups."""
+    """Check that no control group (a container's limit) restricts CPU time; both versions of cgroups."""
     shares = [share for folder in _own_groups(root) if (share := _quota_of(folder)) is not None]
     if not shares:
         return Finding("CPU quota", "good", "none to be seen")
@@ -51,7 +51,7 @@ def quota(root: Path) -> Finding:
 
 
 def _own_groups(root: Path) -> list[Path]:
-    """The folders of the control groups that this process is in, and of those above them."""
+    """Return the folders of this process's control groups, and of their parents."""
     found = []
     for line in text_of(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
@@ -65,7 +65,7 @@ def _own_groups(root: Path) -> list[Path]:
 
 
 def _quota_of(group: Path) -> float | None:
-    """CPUs' worth of time that a group may use; None where it has no limit."""
+    """Return the CPU time of a group in CPUs; None without a limit."""
     words = (
         text_of(group / "cpu.max") or f"{text_of(group / 'cpu.cfs_quota_us')} {text_of(group / 'cpu.cfs_period_us')}"
     )
@@ -74,7 +74,7 @@ def _quota_of(group: Path) -> float | None:
 
 
 def governor(root: Path, measured: Collection[int]) -> Finding:
-    """Whether the clock of the measured CPUs waits for load before it rises."""
+    """Check that the frequency governor of the measured CPUs is ``performance``."""
     shown = {text_of(root / CPU_FOLDER / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in measured}
     governors = {name for name in shown if re.fullmatch(r"[a-z_]+", name)}
     if not governors:
@@ -92,7 +92,7 @@ def governor(root: Path, measured: Collection[int]) -> Finding:
 
 
 def boost(root: Path) -> Finding:
-    """Whether the clock may rise above its nominal frequency, which depends on heat and on how many cores are busy."""
+    """Check that turbo is off: it makes the clock depend on heat and on the number of busy cores."""
     state = turbo(root)
     if state == "not exposed":
         return not_exposed("turbo")
@@ -109,7 +109,7 @@ def boost(root: Path) -> Finding:
 
 
 def smt(root: Path, cores: Collection[Core]) -> Finding:
-    """Whether two threads share a core."""
+    """Check that SMT is off, on machines that have enough cores without it."""
     state = text_of(root / CPU_FOLDER / "smt/control")
     if state in ("off", "forceoff", "notsupported", "notimplemented"):
         return Finding("SMT", "good", "off" if state in ("off", "forceoff") else "not supported")
@@ -127,7 +127,7 @@ def smt(root: Path, cores: Collection[Core]) -> Finding:
 
 
 def virtual_machine(root: Path) -> Finding:
-    """Whether a hypervisor shares the hardware out."""
+    """Check that no hypervisor shares the hardware."""
     if not text_of(root / "proc/cpuinfo"):
         return not_exposed("virtual machine")
     state = hypervisor(root)
@@ -136,13 +136,13 @@ def virtual_machine(root: Path) -> Finding:
     return Finding(
         "virtual machine",
         "advice",
-        f"{state}: neighbours on the same hardware slow the CPUs at times, and not every hypervisor tells",
+        f"{state}: other machines on the same hardware slow the CPUs at times, and not every hypervisor reports it",
         "measure on hardware of your own, or on an instance with dedicated cores; else with more blocks: --budget 30",
     )
 
 
 def throttling(root: Path) -> Finding:
-    """How often heat has lowered the clock since the machine was started."""
+    """Check that heat has not lowered the clock since the machine was started."""
     files = sorted((root / CPU_FOLDER).glob("cpu[0-9]*/thermal_throttle/*_throttle_count"))
     # The threads of a core, and the cores of a package, show the same counter: the highest says it once.
     counts = [count for path in files for count in numbers_in(text_of(path))[:1]]
@@ -159,7 +159,7 @@ def throttling(root: Path) -> Finding:
 
 
 def numa(cores: Collection[Core], measured: Collection[int]) -> Finding:
-    """Whether memory is nearer to some CPUs than to others."""
+    """Check that servers and load generator are on one NUMA node."""
     nodes = sorted({core.node for core in cores})
     used = sorted({core.node for core in cores if set(core.cpus) & set(measured)})
     if len(nodes) < 2:
@@ -175,12 +175,14 @@ def numa(cores: Collection[Core], measured: Collection[int]) -> Finding:
 
 
 def speed(shares: dict[int, float], least: float = 0.9) -> Finding:
-    """How fast the measured CPUs really were.
+    """Check the measured speed of the CPUs.
 
     Parameters
     ----------
-    shares : CPU → its median speed as a share of the best that it showed; empty when nothing could be timed
-    least : below this share there is advice
+    shares : dict
+        CPU → its median speed as a share of its best; empty when nothing could be timed.
+    least : float
+        Smallest share without advice.
     """
     if not shares:
         return not_exposed("speed of the CPUs", "no probe gave a sample")
@@ -190,6 +192,6 @@ def speed(shares: dict[int, float], least: float = 0.9) -> Finding:
     return Finding(
         "speed of the CPUs",
         "advice",
-        f"{detail}: something that no counter shows slows it, such as a neighbour on the same core or a changing clock",
+        f"{detail}: something that no counter shows slows it, such as another machine on the same core or a changing clock",
         "try again at a quieter time, or measure more blocks: --budget 30",
     )

@@ -1,4 +1,4 @@
-"""Findings about what the kernel grants: memory, swap, open files, ports, and space on disk."""
+"""Preflight checks of memory, swap, open files, ports, and disk space."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 from runners.core.units import format_size
 from runners.machine.facts import Finding, not_exposed, numbers_in, text_of
 
-# What the largest experiment opens at once, and what most people try.
+# Connections of the largest experiment, and a usual large number.
 MOST_CONNECTIONS = 20_000
 MANY_CONNECTIONS = 10_000
-# What a process has open besides its connections; experiments refuse more than the limit less these.
+# Files that a process has open besides its connections; experiments refuse more connections than the limit less these.
 _OTHER_FILES = 100
 _FEWEST_CONNECTIONS = 80  # the experiments' default
 _FILES_WANTED = 65_536
@@ -25,7 +25,7 @@ _HIGHEST_PORT = 65_535
 
 
 def memory(root: Path) -> Finding:
-    """Whether there is room for the servers, their compilers and the notebook."""
+    """Check that memory suffices for the servers, their compilers and the notebook."""
     free_bytes = _meminfo(root).get("MemAvailable")
     if free_bytes is None:
         return not_exposed("memory")
@@ -40,7 +40,7 @@ def memory(root: Path) -> Finding:
 
 
 def swap(root: Path) -> Finding:
-    """Whether memory lies on disk, from where it would come back during a measurement."""
+    """Check that no swap is in use: pages that are read back disturb a measurement."""
     sizes = _meminfo(root)
     if "SwapTotal" not in sizes or "SwapFree" not in sizes:
         return not_exposed("swap")
@@ -62,11 +62,12 @@ def swap(root: Path) -> Finding:
 
 
 def open_files(root: Path, hard_limit: int) -> Finding:
-    """How many connections fit into the limit of open files, which each process has for itself.
+    """Check that the limit of open files of a process suffices for the largest experiment.
 
     Parameters
     ----------
-    hard_limit : as ``RLIMIT_NOFILE`` gives it, and wrkbook takes it; negative: there is none
+    hard_limit : int
+        The hard limit of ``RLIMIT_NOFILE``, which wrkbook uses; negative: no limit.
     """
     if hard_limit < 0:
         return Finding("open files", "good", f"no limit: {MOST_CONNECTIONS} connections fit")
@@ -88,7 +89,7 @@ def open_files(root: Path, hard_limit: int) -> Finding:
 
 
 def ports(root: Path, server_ports: Sequence[int]) -> Finding:
-    """Whether a client finds a port for each of its connections, and none that a server is going to listen on."""
+    """Check that the ephemeral ports suffice for all connections, and hold no port of wrkbook's servers."""
     limits = numbers_in(text_of(root / "proc/sys/net/ipv4/ip_local_port_range"))
     if len(limits) != 2 or not 0 < limits[0] <= limits[1] <= _HIGHEST_PORT:
         return not_exposed("ports for clients")
@@ -110,7 +111,7 @@ def ports(root: Path, server_ports: Sequence[int]) -> Finding:
 
 
 def waiting_sockets(root: Path) -> Finding:
-    """How many closed connections still hold their port (TIME_WAIT, for a minute)."""
+    """Check that few closed connections still hold their port (TIME_WAIT, for a minute)."""
     match = re.search(r"^TCP:.*? tw ([0-9]{1,9})\b", text_of(root / "proc/net/sockstat"), re.MULTILINE)
     if match is None:
         return not_exposed("closed connections")
@@ -126,7 +127,7 @@ def waiting_sockets(root: Path) -> Finding:
 
 
 def server_ports_taken(root: Path, server_ports: Sequence[int]) -> Finding:
-    """Whether somebody listens where wrkbook's servers are going to: perhaps one that was left over."""
+    """Check that no process listens on the ports of wrkbook's servers."""
     name, tables = "ports for servers", [text_of(root / "proc/net" / table) for table in ("tcp", "tcp6")]
     if not any(tables):
         return not_exposed(name)
@@ -144,7 +145,7 @@ def server_ports_taken(root: Path, server_ports: Sequence[int]) -> Finding:
 
 
 def listened_on(table: str) -> set[int]:
-    """The ports that somebody listens on, from the text of ``/proc/net/tcp`` or ``tcp6``; other lines count nothing."""
+    """Return the listening ports from the text of ``/proc/net/tcp`` or ``tcp6``; malformed lines are ignored."""
     found = set()
     for line in table.splitlines():
         words = line.split()
@@ -154,7 +155,7 @@ def listened_on(table: str) -> set[int]:
 
 
 def disk(name: str, folder: Path, least_bytes: int, wanted_bytes: int) -> Finding:
-    """Whether there is space for what is going to be written into `folder`, which need not be there yet."""
+    """Check the free space for `folder`, which need not exist yet, and that it is writable."""
     there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), Path("/"))
     try:
         free_bytes = shutil.disk_usage(there).free
@@ -171,6 +172,6 @@ def disk(name: str, folder: Path, least_bytes: int, wanted_bytes: int) -> Findin
 
 
 def _meminfo(root: Path) -> dict[str, int]:
-    """Sizes in bytes from ``/proc/meminfo``, by their names there; what cannot be read is left out."""
+    """Return the sizes of ``/proc/meminfo`` in bytes, by name; malformed lines are left out."""
     lines = re.findall(r"^(\w+):\s+([0-9]{1,15}) kB$", text_of(root / "proc/meminfo"), re.MULTILINE)
     return {name: int(size) * 1024 for name, size in lines}

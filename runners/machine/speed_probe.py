@@ -1,6 +1,6 @@
-"""How fast the measured CPUs really are at each moment: a tiny fixed piece of work, timed over and over.
+"""The speed probe: time a tiny fixed piece of work on each measured CPU, over and over.
 
-On a shared or virtual machine a CPU slows down, and no counter of the kernel need show it: a neighbour uses the core's other
+On a shared or virtual machine a CPU slows down, and no counter of the kernel need show it: another machine's load uses the core's other
 hardware thread, or the hypervisor takes the CPU away for milliseconds. So a probe on each measured CPU hashes for 12 µs every
 2 ms, in registers and first-level cache. Its CPU time for that, compared with the best, is the speed at that moment; how often
 it wakes shows how much of the time the CPU was there at all. It costs about 1 % of the CPU, the same for every system.
@@ -32,7 +32,7 @@ _SIZE = 8 * (1 + 2 * _RECORDS_COUNT)
 
 
 class SpeedProbes:
-    """A probe on each of some CPUs while the context lasts, ``pids`` by CPU; one that cannot run gives no samples."""
+    """A probe on each of `cpus` while the context lasts; ``pids`` is CPU → pid. A probe that cannot run gives no samples."""
 
     def __init__(self, cpus: Iterable[int]) -> None:
         self._cpus = sorted(set(cpus))
@@ -59,11 +59,11 @@ class SpeedProbes:
         self._stack.close()
 
     def between(self, start_s: float, end_s: float) -> dict[str, dict[str, Any]]:
-        """Return what the probes saw between two moments of the monotonic clock; see :meth:`within`."""
+        """Return the probes' readings between two moments of the monotonic clock; see :meth:`within`."""
         return self.within([(start_s, end_s)])
 
     def within(self, intervals: Sequence[tuple[float, float]]) -> dict[str, dict[str, Any]]:
-        """Return what the probes saw within some intervals of the monotonic clock, ascending and apart.
+        """Return the probes' readings within intervals of the monotonic clock, ascending and disjoint.
 
         CPU → ``wakes_hz`` (bursts a second of time), ``mean_hz`` (mean of the bursts' own rates, bursts a second of CPU time) and
         ``p90_hz`` (their 90th percentile: near the undisturbed rate if the CPU was undisturbed for a tenth of the time). CPUs

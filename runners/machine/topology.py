@@ -1,4 +1,4 @@
-"""The CPUs that this process may use, and how they hang together: cores, SMT siblings, kinds of cores, NUMA nodes."""
+"""The topology of the usable CPUs: cores, SMT siblings, kinds of cores, NUMA nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Core:
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
-    """CPU numbers from the kernel's notation, sorted: ``0-2,8`` is 0, 1, 2, 8.
+    """Return CPU numbers from the kernel's notation, sorted: ``0-2,8`` is 0, 1, 2, 8.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
 
 
 def format_cpu_list(cpus: Iterable[int]) -> str:
-    """The kernel's notation for a set of CPUs: 0, 1, 2, 8 is ``0-2,8``."""
+    """Return the kernel's notation for a set of CPUs: 0, 1, 2, 8 is ``0-2,8``."""
     parts: list[list[int]] = []
     for cpu in sorted(cpus):
         if parts and cpu == parts[-1][-1] + 1:
@@ -57,7 +57,7 @@ def format_cpu_list(cpus: Iterable[int]) -> str:
 
 
 def read_cores(allowed: Iterable[int] | None = None, sysfs: Path = SYSFS) -> list[Core]:
-    """The physical cores among the CPUs that this process may use, as the kernel describes them."""
+    """Return the physical cores among the CPUs that this process may use."""
     usable = set(os.sched_getaffinity(0) if allowed is None else allowed)
     efficient = set(_list_in(sysfs / "cpu_atom/cpus"))
     cores: dict[tuple[int, ...], Core] = {}
@@ -71,7 +71,13 @@ def read_cores(allowed: Iterable[int] | None = None, sysfs: Path = SYSFS) -> lis
 
 
 def check_cpus(name: str, text: str, usable: set[int]) -> tuple[int, ...]:
-    """A CPU list that a user gave as the parameter `name`, checked against the CPUs that there are."""
+    """Parse the CPU list of the parameter `name` and check it against the usable CPUs.
+
+    Raises
+    ------
+    WrkbookError
+        When it is no such list, or names a CPU that is not usable.
+    """
     try:
         cpus = parse_cpu_list(text)
     except ValueError as error:

@@ -53,8 +53,10 @@ def mean_interval(values: Launches, systems_count: int = 2) -> Interval:
 
     Parameters
     ----------
-    values : one number a launch; NaN is left out
-    systems_count : systems whose differences have intervals that hold together; see :func:`critical_value`
+    values : array_like
+        One number a launch; NaN is left out.
+    systems_count : int
+        Number of systems with simultaneous intervals; see :func:`critical_value`.
     """
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
@@ -82,8 +84,10 @@ def compare(
 
     Parameters
     ----------
-    first, second : one number a block; entry i of both is block i; a block where either is NaN is left out
-    kind : geometric mean of the blocks' ratios, or mean of their differences (for quantities that may be 0)
+    first, second : array_like
+        One number a block; entry i of both is block i. A block with NaN on either side is left out.
+    kind : {"ratio", "difference"}
+        Geometric mean of the blocks' ratios, or mean of their differences (for quantities that may be 0).
 
     Raises
     ------
@@ -102,7 +106,7 @@ def compare(
 
 
 def compare_unpaired(first: Launches, second: Launches) -> Comparison:
-    """Compare two geometric means whose launches share no block: what drifted between them is part of the ratio.
+    """Compare two geometric means without common blocks: drift between them is part of the ratio.
 
     The standard error is √(se₁² + se₂²); t has the degrees of freedom of Welch (Biometrika 34, 1947) and Satterthwaite
     (Biometrics Bulletin 2, 1946).

@@ -1,7 +1,7 @@
 """Histograms of service times: undo wrk's correction, merge, and describe.
 
-The statistics take two parallel arrays, ``values`` (ascending, in any unit) and ``counts``, and answer in the unit of
-the values. What cannot be said of too few samples is NaN.
+The statistics take two parallel arrays, ``values`` (ascending, in any unit) and ``counts``. Results have the unit of the
+values, and are NaN for too few samples.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MIN_SAMPLES_BEYOND = 10
 
 
 def correct(histogram: Histogram, expected_us: int) -> Histogram:
-    """The histogram that wrk makes of a raw one, by its correction for coordinated omission.
+    """Return the histogram that wrk prints for a raw one, with its correction for coordinated omission.
 
     A service time n of at least twice the expected interval E stands for requests that were not sent meanwhile, so
     wrk adds samples at n − E, n − 2E, … as long as they are greater than E (``stats_correct`` in its src/stats.c). It
@@ -26,8 +26,10 @@ def correct(histogram: Histogram, expected_us: int) -> Histogram:
 
     Parameters
     ----------
-    histogram : raw service times
-    expected_us : the interval E, at least 1
+    histogram : Histogram
+        Raw service times.
+    expected_us : int
+        The interval E, at least 1.
     """
     _check_interval(expected_us)
     values, counts = _arrays(histogram)
@@ -43,7 +45,7 @@ def correct(histogram: Histogram, expected_us: int) -> Histogram:
 
 
 def recover(histogram: Histogram, expected_us: int) -> Histogram:
-    """The raw histogram that wrk corrected: the exact inverse of :func:`correct`.
+    """Return the raw histogram of a corrected one: the exact inverse of :func:`correct`.
 
     By the sum given there, the raw count at m > E is the corrected count at m less the corrected count at m + E.
 
@@ -66,7 +68,7 @@ def recover(histogram: Histogram, expected_us: int) -> Histogram:
 
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:
-    """All samples of several histograms in one."""
+    """Merge the samples of several histograms."""
     parts = [_arrays(histogram) for histogram in histograms]
     if not parts:
         return Histogram((), ())
@@ -78,14 +80,16 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
 
 
 def percentiles(values: ArrayLike, counts: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-    """Percentiles by nearest rank: the smallest value that at least q % of the samples do not exceed.
+    """Return percentiles by nearest rank: the smallest value that at least q % of the samples do not exceed.
 
     This is definition 1 of Hyndman and Fan (1996). wrk takes the next sample when q % of the count is a whole number.
 
     Parameters
     ----------
-    values, counts : the histogram
-    q : percentages, above 0 and up to 100
+    values, counts : array_like
+        The histogram.
+    q : array_like
+        Percentages, above 0 and up to 100.
     """
     samples, cumulative = np.asarray(values, dtype=np.float64), np.cumsum(counts)
     asked = np.asarray(q, dtype=np.float64)
@@ -95,18 +99,18 @@ def percentiles(values: ArrayLike, counts: ArrayLike, q: ArrayLike) -> NDArray[n
 
 
 def estimable(total: int, q: float) -> bool:
-    """Whether enough samples lie beyond a percentile for it to be more than a few accidents."""
+    """Return whether at least `MIN_SAMPLES_BEYOND` samples lie beyond a percentile."""
     return total - int(_rank(total, np.float64(q))) >= MIN_SAMPLES_BEYOND
 
 
 def mean(values: ArrayLike, counts: ArrayLike) -> float:
-    """Arithmetic mean."""
+    """Return the arithmetic mean."""
     total = np.sum(counts)
     return float(np.dot(values, counts) / total) if total else float("nan")
 
 
 def stddev(values: ArrayLike, counts: ArrayLike) -> float:
-    """Standard deviation of a sample, with n − 1 as wrk has it."""
+    """Return the standard deviation of a sample, with n − 1 as in wrk."""
     total = np.sum(counts)
     if total < 2:
         return float("nan")
@@ -115,7 +119,7 @@ def stddev(values: ArrayLike, counts: ArrayLike) -> float:
 
 
 def trimmed_mean(values: ArrayLike, counts: ArrayLike, fraction: float = 0.01) -> float:
-    """The mean without the best and the worst of the samples; with 0.01 it is called tm99 here.
+    """Return the mean without the best and the worst samples; with 0.01 it is called tm99 here.
 
     Samples on the edge count in part, so that exactly this fraction of the whole is left out at each end.
 
@@ -133,7 +137,7 @@ def trimmed_mean(values: ArrayLike, counts: ArrayLike, fraction: float = 0.01) -
 
 
 def maximum(values: ArrayLike, counts: ArrayLike) -> float:
-    """The largest value that has samples."""
+    """Return the largest value that has samples."""
     samples = np.asarray(values, dtype=np.float64)[np.asarray(counts) > 0]
     return float(samples.max()) if len(samples) else float("nan")
 

@@ -13,7 +13,7 @@ from runners.stats import histograms
 from runners.stats.estimates import UNKNOWN, Floats, mean_interval
 
 HALF_A_MICROSECOND = 0.5
-"""The resolution, which stands for 0: that has no logarithm."""
+"""Half the resolution of a histogram; it replaces 0, which has no logarithm."""
 
 
 def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict[int, Histogram]:
@@ -26,9 +26,8 @@ def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict
 def percentile_intervals(launches: Sequence[Histogram], asked: Sequence[float]) -> dict[float, Interval]:
     """Return percentiles of the launches' merged histograms in seconds, with the 95 % interval over launches.
 
-    A percentile with fewer than 10 samples beyond it is not estimable: all NaN. The samples of a launch are no
-    independent draws, so the interval is Student's t on the logarithms of each launch's own percentile. Low and high are
-    NaN with one launch.
+    A percentile with fewer than 10 samples beyond it is all NaN. The samples of a launch are not independent, so the
+    interval is Student's t on the logarithms of each launch's own percentile. Low and high are NaN with one launch.
     """
     filled = [launch for launch in launches if launch.total_count]
     if not filled:

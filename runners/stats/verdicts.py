@@ -1,7 +1,7 @@
 """From ratios to verdicts: the noise band, bounds, and when enough blocks were measured.
 
-A verdict is read off the printed interval and a band around 1, so the two cannot disagree. With enough blocks any
-difference becomes significant, also one that nobody could notice (Georges et al., OOPSLA 2007): hence the band.
+A verdict is read off the printed interval and a band around 1, so the two cannot disagree. With enough blocks even an
+irrelevant difference becomes significant (Georges et al., OOPSLA 2007): hence the band.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def holm(p_values: Sequence[float]) -> Floats:
 
 
 def noise_floor(control: Interval) -> float:
-    """Return how far from 1 the ratio of a system to itself may be: 0.03 is 3 % up, or as many times down.
+    """Return the noise of a run from the ratio of a system to itself: 0.03 is 3 % up, or the same factor down.
 
     The truth is 1, so the farther end of the control's interval bounds the noise. NaN without an interval.
     """

@@ -1,7 +1,7 @@
-"""The ledger in ``data/raw``: write-once records, the only place where measuring and analysing meet.
+"""The ledger in ``data/raw``: write-once records, the only interface between measuring and analysing.
 
-A run is a folder ``data/raw/<experiment>/<run_id>/`` with ``run.json`` (what was planned, where, with which versions) and
-one compressed JSON record for each trial. Records appear whole or not at all, and are never changed afterwards.
+A run is a folder ``data/raw/<experiment>/<run_id>/`` with ``run.json`` (plan, machine, versions) and one compressed
+JSON record for each trial. Records appear whole or not at all, and are never changed afterwards.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9+_-]+")
 
 
 def new_run_id(profile: str) -> str:
-    """An id that sorts by time: ``20261120-155900-quick``."""
+    """Return a run-id that sorts by time: ``20261120-155900-quick``."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{profile}"
 
 
 def check_run_id(run_id: str) -> str:
-    """`run_id` itself when it can name a folder.
+    """Return `run_id` when it can name a folder.
 
     Raises
     ------
@@ -60,12 +60,12 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """``data/raw/<experiment>/<run_id>``."""
+        """Return ``data/raw/<experiment>/<run_id>``."""
         return self.base / self.experiment / check_run_id(self.run_id)
 
     @property
     def exists(self) -> bool:
-        """Whether the run has been opened."""
+        """Return whether the run has been opened."""
         return (self.folder / "run.json").exists()
 
     def open(self, record: dict[str, Any]) -> None:
@@ -75,7 +75,7 @@ class Run:
         write_once(self.folder / "run.json", json.dumps({**header, **record}, indent=1).encode())
 
     def read(self) -> dict[str, Any]:
-        """The run's record.
+        """Return the run's record.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class Run:
             raise
 
     def trials(self) -> Iterator[dict[str, Any]]:
-        """All trials of the run, block by block.
+        """Yield all trials of the run, block by block.
 
         Raises
         ------
@@ -151,12 +151,12 @@ class Run:
 
 
 def runs(experiment: str, base: Path = RAW) -> list[Run]:
-    """The runs of an experiment, oldest first."""
+    """Return the runs of an experiment, oldest first."""
     return [Run(experiment, path.parent.name, base) for path in sorted((base / experiment).glob("*/run.json"))]
 
 
 def find_runs(run_id: str, experiments: Sequence[str], base: Path = RAW) -> list[Run]:
-    """The runs of this id: one for each of the experiments that have it.
+    """Return the runs with this id: one for each experiment that has it.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _plain(record: dict[str, Any]) -> bytes:
 
 
 def _digest(record: dict[str, Any]) -> str:
-    """SHA-256 of a record; reading what was written gives the same numbers, and so the same text, again."""
+    """Return the SHA-256 of a record; JSON numbers survive a round trip, so a record that was read has the same digest."""
     return hashlib.sha256(_plain(record)).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Reading ``data/processed``: where a run's results are, and its summary."""
+"""The folders of ``data/processed``, and the summaries in them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from runners.store.ledger import Run
 
 
 def processed_folder(run: Run, base: Path = PROCESSED) -> Path:
-    """``data/processed/<experiment>/<run_id>``."""
+    """Return ``data/processed/<experiment>/<run_id>``."""
     return base / run.experiment / run.run_id
 
 
 def comparison_folder(a: Run, b: Run, base: Path = PROCESSED) -> Path:
-    """``data/processed/90-compare-runs/<A>--<B>/<experiment>``: one id may name runs of several experiments."""
+    """Return ``data/processed/90-compare-runs/<A>--<B>/<experiment>``: one id may name runs of several experiments."""
     return base / COMPARING / f"{a.run_id}--{b.run_id}" / a.experiment
 
 
 def read_summary(folder: Path, schema: str = SUMMARY_SCHEMA) -> dict[str, Any] | None:
-    """The ``summary.json`` of a run or a comparison; None when there is none of this schema."""
+    """Return the ``summary.json`` of a run or a comparison; None without one of this schema."""
     try:
         found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
