@@ -30,6 +30,20 @@ def run_faults(soak_minutes: float, pytest_arguments: Sequence[str]) -> int:
     return run_checks(["tests/faults", *pytest_arguments])
 
 
+SLOWEST = "--durations=10"
+"""pytest's option that lists the ten slowest tests."""
+UNIT_TESTS = ["-m", "not e2e and not servers and not full", "--quiet", "--no-header"]
+"""pytest's options for the tests that need no image, no built server, no notebook and no browser."""
+
+
+def run_fast_checks(pytest_arguments: Sequence[str]) -> int:
+    """Run formatting, types and the unit tests, without the image; returns the exit status."""
+    unit_tests = [sys.executable, "-m", "pytest", *UNIT_TESTS, *(pytest_arguments or [SLOWEST])]
+    return _conclude(
+        [name for name, command in {**_static_checks(), "pytest": unit_tests}.items() if not _passes(name, command)]
+    )
+
+
 GO_CHECKS = {
     # gofmt exits with 0 whatever it finds: grep turns a list that is not empty into a failure.
     "gofmt": ["sh", "-c", "! gofmt -l . | grep ."],
@@ -51,8 +65,13 @@ def run_checks(pytest_arguments: Sequence[str]) -> int:
         for server in Catalogue().servers.values():
             if server.start is not None and (server.folder / "package.json").exists():
                 failed += [f"{server.name}: {what}" for what in _node_checks(image, server)]
-    if not _passes("pytest", [sys.executable, "-m", "pytest", *pytest_arguments]):
+    if not _passes("pytest", [sys.executable, "-m", "pytest", *(pytest_arguments or [SLOWEST])]):
         failed.append("pytest")
+    return _conclude(failed)
+
+
+def _conclude(failed: Sequence[str]) -> int:
+    """Return exit status 0, or name the checks that failed."""
     if failed:
         raise WrkbookError(f"checks failed: {', '.join(failed)}", "see their output above")
     print("\nall checks passed")

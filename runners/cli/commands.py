@@ -136,13 +136,20 @@ def compare(
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def test(
     context: typer.Context,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Only formatting, types and unit tests: about a minute.")
+    ] = False,  # noqa: PT028
     faults: Annotated[bool, typer.Option("--faults", help="Only injected faults, in full: hours.")] = False,  # noqa: PT028
     soak_minutes: Annotated[float, typer.Option(min=0, help="How long --faults repeats runs.")] = 60.0,  # noqa: PT028
 ) -> None:
     """Run everything that CI checks; further arguments go to pytest (for example: -k parser)."""
-    from runners.cli.checks import run_checks, run_faults
+    from runners.cli.checks import run_checks, run_fast_checks, run_faults
 
-    raise typer.Exit(run_faults(soak_minutes, context.args) if faults else run_checks(context.args))
+    if fast and faults:
+        raise WrkbookError("--fast and --faults exclude each other", "choose one")
+    if faults:
+        raise typer.Exit(run_faults(soak_minutes, context.args))
+    raise typer.Exit(run_fast_checks(context.args) if fast else run_checks(context.args))
 
 
 @app.command()
