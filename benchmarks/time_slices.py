@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runners.analyse.tables import load_results
 from runners.core.errors import WrkbookError
-from runners.core.folders import exclusive
+from runners.core.folders import MEASURING, exclusive
 from runners.core.records import WINDOW
 from runners.experiments.experiment import Experiment
 from runners.machine.facts import machine_facts
@@ -43,7 +43,7 @@ from runners.measure.settings import BlockSettings
 from runners.measure.time_slices import windows_in_turns
 from runners.measure.trial import Trial, begin
 from runners.systems.process import ServerProcess
-from runners.systems.sockets import free_ports
+from runners.systems.sockets import hold_ports
 
 OPERATIONS = 10
 SCHEMA = "wrkbook.time-slices/1"
@@ -88,7 +88,7 @@ def measure(out: Path, lengths_ms: Sequence[int], blocks: int, minutes: float, w
     os.sched_setaffinity(0, plan.pinning.housekeeping)
     try:
         with (
-            exclusive("measuring", "another wrkbook is measuring on this machine"),
+            exclusive(MEASURING, "another wrkbook is measuring on this machine"),
             SpeedProbes(plan.pinning.measured) as probes,
         ):
             builds = {name: artifacts[built].folder for name, built in tools.items()}
@@ -141,7 +141,7 @@ def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int
 def launch(settings: BlockSettings, number: int, cells: Sequence[Cell], folder: Path, stack: ExitStack) -> list[Trial]:
     """Launch the system of each cell."""
     trials = [begin(settings, number, cell, folder) for cell in cells]
-    for trial, port in zip(trials, free_ports(len(trials)), strict=True):
+    for trial, port in zip(trials, stack.enter_context(hold_ports(len(trials))), strict=True):
         server = trial.cell.system.server
         process = ServerProcess(settings.artifacts[server], port, settings.cpus(server), 0)
         try:

@@ -1,13 +1,18 @@
-"""Parameters as words of the command line: ``-p NAME VALUE``."""
+"""Parameters as words of the command line, and back: ``-p NAME VALUE``."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
+
+DEFAULT_PROFILE = "standard"
+_FIRST_UNPRIVILEGED_PORT = 1024  # ip(7)
 
 
 def joined_parameters(words: list[str]) -> list[str]:
@@ -43,3 +48,30 @@ def parameter_values(pairs: list[str]) -> dict[str, Any]:
             except yaml.YAMLError as error:
                 raise WrkbookError(f"parameter {name}: {text!r} cannot be read") from error
     return values
+
+
+def check_port(port: int | None) -> int | None:
+    """Return `port`; refuse one on which only root may listen."""
+    if port is not None and port < _FIRST_UNPRIVILEGED_PORT:
+        raise WrkbookError(f"port {port} is reserved for root", f"choose a port from {_FIRST_UNPRIVILEGED_PORT} up")
+    return port
+
+
+def resuming(names: list[str], values: Mapping[str, Any], budget_minutes: float) -> str:
+    """Return which run was interrupted, and the command that continues it with the same parameters."""
+    given = {name: value for name, value in values.items() if name not in ("run_id", "profile")}
+    words = ["./wrkbook", "run", *names, "--run-id", values["run_id"]]
+    words += [] if values["profile"] == DEFAULT_PROFILE else ["--profile", values["profile"]]
+    words += ["--budget", f"{budget_minutes:g}"] if budget_minutes else []
+    command = shlex.join([*words, *parameter_words(given)])
+    return f"Run {values['run_id']} was interrupted in {names[0]}. To continue it:\n  {command}"
+
+
+def parameter_words(values: Mapping[str, Any]) -> list[str]:
+    """Return the words of the command line that give these values: the inverse of :func:`parameter_values`."""
+    return [word for name, value in values.items() for word in ("-p", name, _text(value))]
+
+
+def _text(value: object) -> str:
+    # An empty list has no items to join.
+    return ",".join(map(str, value)) if isinstance(value, list) and value else str(value)

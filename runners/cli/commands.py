@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import sys
-import time
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from tqdm import tqdm
 
-from runners.cli.arguments import joined_parameters, parameter_values
+from runners.cli.arguments import DEFAULT_PROFILE, check_port, joined_parameters, parameter_values, resuming
 from runners.cli.lab import FIRST_PORT as FIRST_LAB_PORT, has_a_screen, open_lab
 from runners.cli.lock import write_lock
+from runners.cli.serving import servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
 from runners.core.folders import NOTEBOOKS
 from runners.core.notebooks import experiments, find_experiment
@@ -25,7 +23,7 @@ from runners.machine.pinning import plan_with_backend
 from runners.machine.topology import read_cores
 from runners.measure.conformance import build_all, verify_server
 from runners.store.ledger import runs
-from runners.systems.backend import backends_of, process_of
+from runners.store.states import find_runs
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.sockets import FIRST_PORT
@@ -67,7 +65,7 @@ def run(
         typer.Argument(metavar="[NOTEBOOK]…", help="For example 02-json-decode, or 02; without one: 01, 02 and 03."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run every notebook.")] = False,
-    profile: Annotated[str, typer.Option(help=f"How much is measured: {', '.join(PROFILES)}.")] = "standard",
+    profile: Annotated[str, typer.Option(help=f"How much is measured: {', '.join(PROFILES)}.")] = DEFAULT_PROFILE,
     parameter: Annotated[
         list[str] | None,
         typer.Option(
@@ -91,7 +89,12 @@ def run(
     values = {"profile": profile} | parameter_values(parameter or [])
     if run_id:
         values["run_id"] = run_id
-    reports = running.run(chosen, values, budget)
+    try:
+        reports = running.run(chosen, values, budget)
+    except running.Interrupted as interrupt:
+        given = values | {"run_id": interrupt.run_id}
+        print(f"\n{resuming(interrupt.names, given, budget)}", file=sys.stderr)
+        raise
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], indent=1))
     if failed := [line for report in reports for line in report.failed]:
@@ -104,12 +107,10 @@ def report(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]…", help="Without one: all runs.")] = None,
 ) -> None:
     """Make tables, charts and HTML again from stored raw data; nothing is measured."""
+    wanted = {run_id for run_id in run_ids or [] if find_runs(run_id, experiments())}
     from runners.workbook import run as running
 
-    found = [known for name in experiments() for known in runs(name) if not run_ids or known.run_id in run_ids]
-    if missing := set(run_ids or []) - {known.run_id for known in found}:
-        raise WrkbookError(f"there is no run {', '.join(sorted(missing))}", "./wrkbook list shows the runs")
-    for known in found:
+    for known in (known for name in experiments() for known in runs(name) if not wanted or known.run_id in wanted):
         running.rebuild(known)
     running.rebuild_comparisons(run_ids or [])
 
@@ -123,7 +124,9 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two runs of the same experiments: what changed, beyond the noise."""
-    from runners.present.comparison import plain_comparison
+    for run_id in (run_a, run_b):
+        find_runs(run_id, [find_experiment(experiment)] if experiment else experiments())
+    from runners.present.comparison import plain_comparison  # with pandas: seconds
     from runners.workbook import run as running
 
     found = running.compare(run_a, run_b, experiment=experiment, anyway=anyway)
@@ -157,7 +160,9 @@ def lab(
     folder: Annotated[
         Path, typer.Argument(exists=True, file_okay=False, resolve_path=True, help="Whose notebooks are shown.")
     ] = NOTEBOOKS,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The first that is tried on 127.0.0.1.")] = FIRST_LAB_PORT,
+    port: Annotated[
+        int, typer.Option(max=65535, callback=check_port, help="The first that is tried on 127.0.0.1.")
+    ] = FIRST_LAB_PORT,
     browser: Annotated[
         bool | None, typer.Option(help="Open a browser; without it: where there is a screen.", show_default=False)
     ] = None,
@@ -220,31 +225,19 @@ def verify(systems: Names = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def serve(
-    system: Annotated[str, typer.Argument(help="A folder of servers/.")],
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = FIRST_PORT,
+    system: Annotated[str, typer.Argument(help="A folder of servers/.", autocompletion=lambda: servable(Catalogue()))],
+    port: Annotated[
+        int | None,
+        typer.Option(
+            max=65535,
+            callback=check_port,
+            help=f"Port on 127.0.0.1; without it: the first that is free from {FIRST_PORT} on.",
+        ),
+    ] = None,
     threads: Annotated[int, typer.Option(min=0, help="CPUs to run on; 0: as planned for measuring.")] = 0,
 ) -> None:
     """Run one system in the foreground, to try it with any client; Ctrl-C ends it."""
-    (built,) = _built([system])
-    plan = plan_with_backend(read_cores())
-    cpus = sorted(os.sched_getaffinity(0))[:threads] if threads else list(plan.server)
-    try:
-        with backends_of([built.server], built.image, plan.backend) as backends, ExitStack() as stack:
-            process = stack.enter_context(process_of(built, port, cpus, backends.port(built.server)))
-            for backend in backends.values():
-                print(f"{backend.artifact.server.title}, behind it, on port {backend.port}", flush=True)
-            where = process.url if built.server.serves else f"port {port} of 127.0.0.1"
-            print(f"{built.server.title} on {where} with {len(cpus)} thread(s); Ctrl-C ends it", flush=True)
-            for service in built.server.serves:
-                print(
-                    f"  {service.workload:11} {service.path}" + (f"  ({service.codec})" if service.codec else ""),
-                    flush=True,
-                )
-            while process.alive:
-                time.sleep(0.2)
-            raise WrkbookError(f"{system} ended with exit status {process.exit_status}: {process.output()[-500:]}")
-    except KeyboardInterrupt:
-        print("\nended", flush=True)
+    serve_until_interrupted(system, port, threads)
 
 
 @app.command(hidden=True)

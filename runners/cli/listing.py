@@ -10,6 +10,7 @@ from runners.core.notebooks import experiments
 from runners.measure.conformance import conforming, full_image
 from runners.store.ledger import runs
 from runners.store.processed import processed_folder, read_summary
+from runners.store.states import state
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue, Server, Service
 from runners.systems.image import Image
@@ -26,7 +27,12 @@ def listing() -> dict[str, Any]:
     workloads = dict.fromkeys(service.workload for server in servers for service in server.serves)
     return {
         "experiments": [
-            {"experiment": name, "runs": [run["run_id"] for run in found], "last": found[-1] if found else None}
+            {
+                "experiment": name,
+                "runs": [run["run_id"] for run in found],
+                "states": {run["run_id"]: run["state"] for run in found},
+                "last": found[-1] if found else None,
+            }
             for name, found in measured.items()
         ],
         "systems": [_system(server, image) | {"last": last.get(server.name)} for server in servers],
@@ -48,6 +54,7 @@ def _runs(experiment: str) -> list[dict[str, Any]]:
             {
                 "experiment": experiment,
                 "run_id": known.run_id,
+                "state": state(known),
                 "started_at": record["started_at"],
                 "profile": record["profile"],
                 "systems": list(dict.fromkeys(system.partition("+")[0] for system, _ in record["cells"])),
@@ -80,6 +87,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"wrkbook {__version__}\n\nExperiments"
     for entry in found["experiments"]:
         yield f"  {entry['experiment']:26} {_last_run(entry)}"
+        for run_id, state_of_run in reversed(entry["states"].items()):
+            yield f"    {run_id:26} {state_of_run}"
     for heading, generators in (("Systems", False), ("Load generators", True)):
         yield f"\n{heading}"
         for system in found["systems"]:
@@ -95,8 +104,8 @@ def _last_run(entry: dict[str, Any]) -> str:
     if last is None:
         return "never run"
     times = f"{len(entry['runs'])} run{'' if len(entry['runs']) == 1 else 's'}"
-    state = last["headline"] or f"no report; ./wrkbook report {last['run_id']} makes one, --run-id goes on with it"
-    return f"{times}, the last: {last['run_id']} ({_day(last)} UTC, {last['profile']})\n    {state}"
+    headline = last["headline"] or f"no report; ./wrkbook report {last['run_id']} makes one, --run-id goes on with it"
+    return f"{times}, the last: {last['run_id']} ({_day(last)} UTC, {last['profile']})\n    {headline}"
 
 
 def _state(system: dict[str, Any]) -> str:

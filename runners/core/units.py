@@ -1,4 +1,4 @@
-"""Durations, sizes and rates: parse what tools print, format what people read, with intervals.
+"""Durations, sizes, rates and names: parse what tools print, format what people read, with intervals.
 
 Inside wrkbook every quantity is a plain float or int in seconds, bytes or requests per second. Units exist in tool
 output and in reports only. Tools differ in what ``k`` means: :func:`parse_count` takes 1000,
@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+
+from runners.core.records import PLACEBO
 
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -153,3 +155,8 @@ def listing(parts: Sequence[str]) -> str:
 def shortened(text: str, most: int) -> str:
     """Cut a text to at most `most` characters, with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def system_title(name: str) -> str:
+    """Return the name of a system for people: records call the A/A control ``placebo``."""
+    return "control" if name == PLACEBO else name

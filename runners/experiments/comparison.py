@@ -17,7 +17,8 @@ from runners.core.notebooks import experiments, find_experiment
 from runners.core.parameters import ComparedRuns, from_notebook, validated
 from runners.present import comparison as before_after
 from runners.present.narrative import Narrative
-from runners.store.ledger import Run, find_runs
+from runners.store.ledger import Run
+from runners.store.states import find_runs
 
 
 class TwoRuns:

@@ -7,6 +7,7 @@ A notebook says ``experiment = Experiment("02-json-decode", globals(), workloads
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from runners.analyse.results import Results, analyse
 from runners.analyse.summary import write_processed
 from runners.analyse.tables import measured_windows
 from runners.core.errors import WrkbookError
-from runners.core.folders import exclusive
+from runners.core.folders import MEASURING, exclusive
 from runners.core.notebooks import WITHOUT_MEASURING
 from runners.core.parameters import Parameters, check_parameters, from_notebook
 from runners.core.records import LoadShape
@@ -37,6 +38,7 @@ from runners.present import narrative
 from runners.present.kit.markup import Fragment
 from runners.present.narrative import Narrative
 from runners.store.ledger import Run
+from runners.store.states import being_measured, kept, mark_void
 from runners.systems.build import Artifact
 from runners.systems.image import Image
 
@@ -125,15 +127,18 @@ class Experiment:
         artifacts = build_all(plan.catalogue, [*plan.servers, *plan.backends, *plan.tools])
         os.sched_setaffinity(0, plan.pinning.housekeeping)
         try:
-            with exclusive("measuring", "another wrkbook is measuring on this machine"):
+            with exclusive(MEASURING, "another wrkbook is measuring on this machine"):
                 if self.run.exists:
                     check_same(self.run, self.parameters)
+                    tqdm.write(kept(self.run), file=sys.stderr)
                 with SpeedProbes(plan.pinning.measured) as probes:
                     if not self.run.exists:
                         self._open(image, artifacts, probes)
                     nonconforming = frozenset(self.run.read()["nonconforming"])
                     settings = self._settings(image, artifacts, nonconforming, probes)
-                    measure(self.run, settings, measured_windows, precision=self.parameters.precision)
+                    with being_measured(self.run):
+                        sound = measure(self.run, settings, measured_windows, precision=self.parameters.precision)
+                        mark_void(self.run, void=not sound)
                 if plan.times_builds:
                     record_build_times(self.run, plan.servers, image, plan.pinning)
         finally:

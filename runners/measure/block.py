@@ -17,13 +17,14 @@ from typing import Any
 
 from runners.core.errors import WrkbookError
 from runners.core.records import PERCENTILES_WINDOW, WINDOW, System
+from runners.core.units import system_title
 from runners.measure.design import Cell, side_by_side
 from runners.measure.settings import BlockSettings
 from runners.measure.time_slices import windows_in_turns
 from runners.measure.trial import Trial, begin, sliced
 from runners.systems.backend import FIRST_BACKEND_PORT, Backend
 from runners.systems.process import ServerProcess
-from runners.systems.sockets import free_ports
+from runners.systems.sockets import hold_ports
 
 
 def measure_block(
@@ -44,17 +45,19 @@ def measure_block(
         trials = {cell: begin(settings, number, cell, folder) for cell in settings.design.without(excluded)}
         names = list(dict.fromkeys(trial.service.backend for trial in trials.values() if trial.service.backend))
         backends: dict[str, Backend] = {}
-        for name, port in zip(names, free_ports(len(names), FIRST_BACKEND_PORT), strict=True):
+        for name, port in zip(names, stack.enter_context(hold_ports(len(names), FIRST_BACKEND_PORT)), strict=True):
             backend = Backend(settings.artifacts[name], port, list(settings.source.plan.backend))
             backends[name] = stack.enter_context(backend)
         for trial in trials.values():
             trial.backend = backends.get(trial.service.backend or "")
+        # In a fresh design each cell has a port of its own, to which no closed connection still holds a client's port.
+        launches_count = len(trials if settings.design.fresh else {cell.system for cell in trials})
+        ports = stack.enter_context(hold_ports(launches_count))
         if settings.design.fresh:
-            # Each on a port of its own, to which no closed connection still holds a client's port.
-            for trial, port in zip(_in_order(settings, number, 0, trials), free_ports(len(trials)), strict=True):
+            for trial, port in zip(_in_order(settings, number, 0, trials), ports, strict=True):
                 _measure(settings, number, {trial.cell: trial}, [port], step)
         else:
-            _measure(settings, number, trials, free_ports(len({cell.system for cell in trials})), step)
+            _measure(settings, number, trials, ports, step)
     block_record = {"block_started_at": started_at, "block_s": time.monotonic() - started}
     return [{**trial.record, **block_record} for trial in trials.values()]
 
@@ -83,25 +86,29 @@ def _measure(
             in_slices = [trial.cell for trial in order if sliced(settings, trial.cell)]
             for place, group in enumerate(side_by_side(in_slices), 1):
                 for cell in group:
-                    step(f"{len(group)} systems in time slices, {cell.workload.label}")
+                    step(f"{_in_time_slices(len(group))}, {cell.workload.label}")
                     if visit == 0:
                         trials[cell].warm_up(settings, primed)
                 _in_turns(settings, [trials[cell] for cell in group], number, f"{visit + 1}.{place}")
             for trial in order:
                 if not sliced(settings, trial.cell):
-                    step(f"{trial.cell.system.name}, {trial.cell.workload.label}")
+                    step(f"{system_title(trial.cell.system.name)}, {trial.cell.workload.label}")
                     if visit == 0:
                         trial.warm_up(settings, primed)
                     trial.measure(settings, WINDOW)
         for trial in _in_order(settings, number, visits, trials):
             if sliced(settings, trial.cell):
-                step(f"{trial.cell.system.name}, {trial.cell.workload.label}, for percentiles")
+                step(f"{system_title(trial.cell.system.name)}, {trial.cell.workload.label}, for percentiles")
                 # A time slice begins with cold caches, which adds 1 to 2 ms to its first responses and so to p99.
                 trial.measure(settings, PERCENTILES_WINDOW)
         for trial in trials.values():
             if fresh:
                 trial.remember_memory("memory_after")
             trial.verify("verified_after")
+
+
+def _in_time_slices(systems_count: int) -> str:
+    return f"{systems_count} system{'' if systems_count == 1 else 's'} in time slices"
 
 
 def _launch(trials: Sequence[Trial], settings: BlockSettings, port: int, stack: ExitStack) -> None:

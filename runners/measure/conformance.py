@@ -22,7 +22,7 @@ from runners.systems.backend import Backend, backend_name, backends_of, process_
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.image import Image
-from runners.systems.sockets import free_ports
+from runners.systems.sockets import hold_ports
 
 
 def full_image(catalogue: Catalogue) -> Image:
@@ -64,7 +64,8 @@ def verify_server(
         return []
     with (
         backends_of([server], artifact.image, backend_cpus or cpus) as backends,
-        process_of(artifact, free_ports(1)[0], cpus, backends.port(server)) as process,
+        hold_ports(1) as (port,),
+        process_of(artifact, port, cpus, backends.port(server)) as process,
     ):
         if isinstance(process, Backend):
             process.work()
@@ -73,7 +74,7 @@ def verify_server(
     if server.role == "proxy":
         findings += _try_relaying(artifact, cpus)
     elif backend_name(server):
-        with process_of(artifact, free_ports(1)[0], cpus) as process:
+        with hold_ports(1) as (port,), process_of(artifact, port, cpus) as process:
             findings += check_without_backend(process.url, server.serves)
     if findings:
         stamp.unlink(missing_ok=True)
@@ -95,7 +96,11 @@ def relay_notes(artifact: Artifact) -> dict[str, Any] | None:
 
 def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
     """Try all cases on a proxy and return the required ones that it failed; the others become its notes."""
-    with pairs.Backend() as backend, process_of(artifact, free_ports(1)[0], cpus, backend.port) as process:
+    with (
+        pairs.Backend() as backend,
+        hold_ports(1) as (port,),
+        process_of(artifact, port, cpus, backend.port) as process,
+    ):
         proxy = Proxy(process.port, backend, lambda: sum(psutil.Process(pid).memory_info().rss for pid in process.pids))
         found = relaying.check(proxy)
     notes = [{"case": each.case, "difference": each.difference} for each in found if each.severity == "reported"]

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from runners.analyse.checks.machine import DISTURBANCES
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, of_cell
+from runners.core.folders import SERVING, is_locked
 from runners.core.parameters import Profile
 from runners.core.records import Interval, System
 from runners.core.units import format_duration, format_half_width
@@ -37,6 +38,9 @@ _NOT_THE_SYSTEMS = ("backend", "ports")
 _FEW_SYSTEMS, _BLOCKS_OF_FEW, _BLOCKS_OF_MANY = 3, 10, 6
 # Before each try to measure once more what the machine has spoilt: it is often quiet again after a minute.
 _PAUSES_S = (5.0, 10.0, 20.0, 40.0)
+_SERVED = (
+    "./wrkbook serve runs on this machine: it counts as other load. To measure an idle machine, end it with Ctrl-C."
+)
 # What starting and ending the load generator adds to a window.
 _WINDOW_OVERHEAD_S = 0.15
 # What launching, verifying and ending a server of its own adds to a cell.
@@ -112,14 +116,16 @@ class Progress:
 
 def measure(
     run: Run, settings: BlockSettings, parse: Callable[[dict[str, Any]], list[dict[str, Any]]], *, precision: float
-) -> None:
-    """Measure blocks and write their trials to the ledger; an interrupted run goes on after its last whole block.
+) -> bool:
+    """Measure blocks and write their trials to the ledger; return whether any window counts.
+
+    An interrupted run goes on after its last whole block.
 
     What the machine has spoilt in all blocks is measured again while the budget lasts, up to four times, each after a longer pause:
     everything else that does the same work with it, too, since ratios are of the same blocks. `parse` is that of :class:`Progress`.
-    Progress goes to standard error, which notebooks show too.
+    Progress goes to standard error, which notebooks show too. What `./wrkbook serve` runs beside it is named there once.
     """
-    profile, design = settings.profile, settings.design
+    profile, design, warned = settings.profile, settings.design, False
     progress, done = Progress(settings, parse), 0
     for record in run.trials():
         progress.add(record)
@@ -130,7 +136,11 @@ def measure(
     with tqdm(file=sys.stderr, mininterval=0.5, ncols=100, bar_format="{desc}") as bar:
 
         def measure_next(number: int, excluded: Collection[System | Cell], status: str) -> None:
+            nonlocal warned
             window, windows = itertools.count(1), windows_in_block(settings, design.without(excluded))
+            if not warned and is_locked(SERVING, also_shared=True):
+                warned = True
+                tqdm.write(_SERVED, file=sys.stderr)
 
             def step(what: str) -> None:
                 bar.set_description_str(f"{status} · window {next(window)} of {windows}, {what}", refresh=False)
@@ -164,7 +174,9 @@ def measure(
             measure_next(again, progress.excluded | others, status)
         measured_s, reached = time.monotonic() - started, progress.precision()
         known = format_half_width(reached) if math.isfinite(reached) else "not known"
-        bar.set_description_str(f"Measured {format_duration(measured_s)}, precision {known}")
+        # Closing the bar shows it.
+        bar.set_description_str(f"Measured {format_duration(measured_s)}, precision {known}", refresh=False)
+    return bool(progress.windows)
 
 
 def blocks_to_stop(design: Design) -> int:
@@ -203,4 +215,4 @@ def _status(block: int, least: int, most: int, reached: float, wanted: float, bl
     sure = "" if least == most else "about "
     known = math.isfinite(reached) and least != most
     precision = f", {format_half_width(reached)} (wanted {format_half_width(wanted)})" if known else ""
-    return f"Block {block} of {sure}{target}{precision}, {format_duration(left)} left"
+    return f"Block {block} of {sure}{target}{precision}, {format_duration(left) if left else '0 s'} left"

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from runners.core.records import PLACEBO
-from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity
+from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity, system_title
 from runners.present.kit.frames import (
     RUNS_BAND,
     SMALLEST_BAND_RATIO,
@@ -26,6 +26,12 @@ from runners.present.throughput import tables
 from runners.present.throughput.sentences import LIMIT
 
 SMOKE = "At least one of both is a smoke run (profile quick): the comparison shows that everything works and is no evidence."
+
+
+_VERDICTS = tables.VERDICTS | {"not ranked": ("– not ranked", "name")}
+# Of the throughputs A and B, and of B ÷ A, by the bound of the ratio: where the load generator was the limit, as the runs' own reports say.
+_AT_LEAST = {"": ("", ""), "at most": ("≥ ", ""), "at least": ("", "≥ "), "unknown": ("≥ ", "≥ ")}
+_SIDES = {"": "", "at most": "≤ ", "at least": "≥ ", "unknown": ""}
 
 
 def what_changed(differences: Sequence[Difference]) -> Fragment:
@@ -61,26 +67,32 @@ def compared(found: BeforeAfter) -> Fragment:
 
 
 def _row(row: Mapping[str, object]) -> list[Cell]:
-    words, kind = tables.VERDICTS.get(str(row["verdict"]), (str(row["verdict"]), ""))
-    muted = row["system"] == PLACEBO
+    verdict = _said(str(row["verdict"]))
+    words, kind = _VERDICTS.get(verdict, (verdict, ""))
+    muted, (limited_a, limited_b) = row["system"] == PLACEBO, _AT_LEAST[str(row["bound"])]
     note = "A/A control" if muted else "server unchanged" if row["unchanged"] else ""
     return [
         Cell(str(row["system"]), note, "muted" if muted else ""),
-        tables.estimate(row, "a_rps", RATES),
-        tables.estimate(row, "b_rps", RATES),
-        _ratio(row, "ratio"),
+        tables.estimate(row, "a_rps", RATES, limited_a),
+        tables.estimate(row, "b_rps", RATES, limited_b),
+        _ratio(row, "ratio", _SIDES[str(row["bound"])]),
         Cell(words, kind="muted name" if muted else kind),
         _ratio(row, "p99_ratio"),
         _ratio(row, "cpu_ratio"),
     ]
 
 
-def _ratio(row: Mapping[str, object], name: str) -> Cell:
+def _ratio(row: Mapping[str, object], name: str, side: str = "") -> Cell:
     value, low, high = (float(str(row[f"{name}{part}"])) for part in ("", "_low", "_high"))
     if pd.isna(value):
         return Cell("–", "not estimable", "muted")
     text, _, interval = quantity(value, low, high, RATIOS).removesuffix(")").partition(" (")
-    return Cell(text, interval)
+    return Cell(side + text, interval)
+
+
+def _said(verdict: str) -> str:
+    """Return the word for a verdict: what cannot be compared is not ranked."""
+    return "not ranked" if verdict == "not comparable" else verdict
 
 
 def conclusions(found: BeforeAfter) -> Narrative:
@@ -105,7 +117,7 @@ def headline(found: BeforeAfter) -> Headline:
     if found.same_run:
         return Headline("Both are the same run: nothing can differ.")
     if decided.empty:
-        verdicts = [f"{_count(rows, verdict)} {verdict}" for verdict in ordered(rows["verdict"].sort_values())]
+        verdicts = [f"{_count(rows, verdict)} {_said(verdict)}" for verdict in ordered(rows["verdict"].sort_values())]
         return Headline(f"No cell became faster or slower: {listing(verdicts)}.")
     least = pd.concat([decided["ratio_low"], 1 / decided["ratio_high"]], axis=1).max(axis=1)
     row = decided.iloc[int(least.to_numpy().argmax())]
@@ -202,10 +214,16 @@ def plain_comparison(summary: Mapping[str, Any]) -> str:
     """A comparison's ``summary.json`` for a terminal: a table with aligned columns, and the conclusions."""
     lines = [["workload", "system", "A", "B", "B ÷ A", "B is"]]
     for cell in summary["cells"]:
-        rates = (amount(cell[f"throughput_{side}_rps"]["value"], RATES) for side in "ab")
+        rates = (
+            limited + amount(cell[f"throughput_{side}_rps"]["value"], RATES)
+            for side, limited in zip("ab", _AT_LEAST[cell["bound"]], strict=True)
+        )
         value, low, high = (math.nan if part is None else part for part in cell["ratio"].values())
-        verdict = "(A/A control)" if cell["system"] == PLACEBO else cell["verdict"]
-        lines.append([cell["workload"], cell["system"], *rates, quantity(value, low, high, RATIOS), verdict])
+        ratio = _SIDES[cell["bound"]] + quantity(value, low, high, RATIOS)
+        verdict = (
+            f"(A/A control: {cell['server']} launched twice)" if cell["system"] == PLACEBO else _said(cell["verdict"])
+        )
+        lines.append([cell["workload"], system_title(cell["system"]), *rates, ratio, verdict])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     table = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     title = f"{summary['experiment']}: {summary['run_a']} (A) and {summary['run_b']} (B)"

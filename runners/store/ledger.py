@@ -13,13 +13,13 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from runners.core.errors import WrkbookError, did_you_mean
+from runners.core.errors import WrkbookError
 from runners.core.folders import RAW
 from runners.core.records import RUN_SCHEMA, TRIAL_SCHEMA
 
@@ -122,6 +122,15 @@ class Run:
             shutil.rmtree(partial, ignore_errors=True)
             raise
 
+    @property
+    def blocks(self) -> list[int]:
+        """Return the numbers of the stored blocks, in the order in which they were measured."""
+        return [_number(folder) for folder in self._block_folders()]
+
+    def _block_folders(self) -> list[Path]:
+        # By number: as texts, block-1000 stands before block-999.
+        return sorted((path for path in self.folder.glob("block-*") if path.name[6:].isdigit()), key=_number)
+
     def trials(self) -> Iterator[dict[str, Any]]:
         """Yield all trials of the run, block by block.
 
@@ -130,7 +139,7 @@ class Run:
         WrkbookError
             When a record is truncated, edited into something else, or of another schema: it names the file.
         """
-        for path in sorted(self.folder.glob("block-*/*.json.xz")):
+        for path in (path for folder in self._block_folders() for path in sorted(folder.glob("*.json.xz"))):
             try:
                 record: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
             except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
@@ -155,22 +164,9 @@ def runs(experiment: str, base: Path = RAW) -> list[Run]:
     return [Run(experiment, path.parent.name, base) for path in sorted((base / experiment).glob("*/run.json"))]
 
 
-def find_runs(run_id: str, experiments: Sequence[str], base: Path = RAW) -> list[Run]:
-    """Return the runs with this id: one for each experiment that has it.
-
-    Raises
-    ------
-    WrkbookError
-        When none has; it names the nearest id.
-    """
-    known = [run for name in experiments for run in runs(name, base)]
-    found = [run for run in known if run.run_id == run_id]
-    if not found:
-        where = f" of {experiments[0]}" if len(experiments) == 1 else ""
-        raise WrkbookError(
-            f"there is no run {run_id!r}{where}", did_you_mean(run_id, sorted({run.run_id for run in known}))
-        )
-    return found
+def _number(block: Path) -> int:
+    """Return the number of a block's folder."""
+    return int(block.name.removeprefix("block-"))
 
 
 def _plain(record: dict[str, Any]) -> bytes:

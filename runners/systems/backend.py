@@ -14,7 +14,7 @@ from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.image import Image
 from runners.systems.process import POOL_PER_CPU, ServerProcess, pool_size
-from runners.systems.sockets import FIRST_PORT, free_ports
+from runners.systems.sockets import FIRST_PORT, hold_ports
 
 _COUNT_TIMEOUT_S = 10.0
 # Out of the way of the servers, whose ports may be chosen by hand before or after.
@@ -150,7 +150,7 @@ def backends_of(
                 raise WrkbookError(
                     f"{server.name} has the role {server.role}", 'what others need has the role "backend"'
                 )
-            (port,) = free_ports(1, FIRST_BACKEND_PORT)
+            (port,) = stack.enter_context(hold_ports(1, FIRST_BACKEND_PORT))
             launched[server.name] = Backend(build(server, image), port, list(cpus))
             stack.enter_context(launched[server.name])
         yield launched

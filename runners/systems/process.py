@@ -29,7 +29,7 @@ class ServerProcess:
     Parameters
     ----------
     artifact : the built server
-    port : on loopback; must be free
+    port : on loopback; must be free, and held by the caller (:func:`runners.systems.sockets.hold_ports`)
     cpus : the CPUs that its threads are pinned to; as many threads as CPUs
     backend_port : of what runs behind it; 0 for nothing
     """

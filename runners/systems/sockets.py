@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import struct
-from itertools import islice
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
+from runners.core.folders import try_lock
 
 LOOPBACK = "127.0.0.1"
 # Below the range from which the kernel takes ports for outgoing connections, or a client could be on a server's port.
@@ -124,16 +127,31 @@ def is_free(port: int) -> bool:
     return True
 
 
-def free_ports(count: int, first: int = FIRST_PORT) -> list[int]:
-    """The first `count` free ports from `first` on.
+@contextmanager
+def hold_ports(count: int, first: int = FIRST_PORT, among: int = 1000) -> Iterator[list[int]]:
+    """Hold the first `count` free ports of the `among` from `first` on: until the context ends, no other wrkbook of this user takes them.
+
+    A look alone is not enough: a server listens only a while after its port was chosen, and two commands choose the same one.
 
     Raises
     ------
     WrkbookError
         When there are not as many.
     """
-    # No further than needed: each look reads the kernel's tables, which after a load hold thousands of closing connections.
-    found = list(islice((port for port in range(first, first + 1000) if is_free(port)), count))
-    if len(found) < count:
-        raise WrkbookError(f"no {count} free ports from {first} on", "end what listens there: ss -ltnp")
-    return found
+    found: list[int] = []
+    with ExitStack() as stack:
+        # No further than needed: each look reads the kernel's tables, which after a load hold thousands of closing connections.
+        for port in range(first, first + among):
+            if len(found) == count:
+                break
+            if (lock := try_lock(f"port-{port}")) is None:
+                continue
+            if is_free(port):
+                found.append(port)
+                stack.callback(os.close, lock)
+            else:
+                os.close(lock)
+        if len(found) < count:
+            missing = f"port {first} is in use" if among == 1 else f"no {count} free ports from {first} on"
+            raise WrkbookError(missing, "end what listens there (ss -ltnp), or choose another port")
+        yield found

@@ -15,7 +15,7 @@ from runners.core.errors import WrkbookError, visible
 from runners.core.folders import COMPARING, PROCESSED
 from runners.core.parameters import PROFILES, check_parameters
 from runners.core.records import COMPARISON_SCHEMA
-from runners.core.units import format_duration
+from runners.core.units import format_duration, system_title
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.store.processed import comparison_folder, processed_folder, read_summary
 from runners.workbook.execute import execute
@@ -51,6 +51,14 @@ class Comparison:
         return {"html": str(self.html), **self.summary}
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interrupted run, and its notebooks that have not ended; the first is the one that was interrupted."""
+
+    def __init__(self, run_id: str, names: Sequence[str]) -> None:
+        self.run_id, self.names = run_id, list(names)
+        super().__init__(run_id)
+
+
 def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> list[Report]:
     """Execute the notebooks `names` with the same parameters; each report is written as soon as its notebook ends.
 
@@ -64,6 +72,8 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
     ------
     WrkbookError
         For wrong parameters, or when a notebook ends with an error.
+    Interrupted
+        When the user interrupts a notebook.
     """
     parameters = check_parameters(values)
     asked_minutes = budget_minutes or parameters.budget_minutes
@@ -76,7 +86,10 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
         print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}", file=sys.stderr, flush=True)
         known = Run(name, run_id)
         before = _measured_minutes(known)
-        reports.append(_execute(known, {**values, "run_id": run_id, "budget_minutes": left / (len(names) - place)}))
+        try:
+            reports.append(_execute(known, {**values, "run_id": run_id, "budget_minutes": left / (len(names) - place)}))
+        except KeyboardInterrupt as error:
+            raise Interrupted(run_id, names[place:]) from error
         left = max(0.1, left - (_measured_minutes(known) - before))
         _show(reports[-1])
     print(f"\nAll reports: {PROCESSED / 'index.html'}")
@@ -152,7 +165,7 @@ def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> R
     refresh_index()
     print(f"{known.experiment}: done in {format_duration(time.monotonic() - started)}", file=sys.stderr, flush=True)
     failed = [
-        f"{cell['system']}, {cell['workload']} ({cell['status']})"
+        f"{system_title(cell['system'])}, {cell['workload']} ({cell['status']})"
         for cell in summary["cells"]
         if cell["status"] != "ok"
     ]

@@ -7,9 +7,10 @@ import pytest
 from runners.analyse.summary import _write_summary
 from runners.cli import commands, listing
 from runners.core.records import SUMMARY_SCHEMA
-from runners.store import ledger
+from runners.store import ledger, states
 from tests.analyse.synthetic import run_of
 
+EXPERIMENT = "02-json-decode"
 RATES = {("gin+simdjson-go", "decode-10"): 60_000.0, ("drogon+glaze", "decode-10"): 30_000.0}
 
 
@@ -55,6 +56,19 @@ def test_the_last_run_is_the_one_that_started_last_whatever_its_name(data):
 def test_a_run_without_a_report_says_how_to_get_one(data):
     made(data, "stopped", "2026-01-01T10:00:00+00:00")
     assert "./wrkbook report stopped" in listing.as_text(listing.listing())
+
+
+def test_every_run_is_listed_with_its_state(data):
+    made(data, "whole", "2026-01-01T10:00:00+00:00")
+    made(data, "stopped", "2026-01-02T10:00:00+00:00")
+    with pytest.raises(KeyboardInterrupt), states.being_measured(ledger.Run(EXPERIMENT, "stopped", data / "raw")):
+        raise KeyboardInterrupt
+    found = listing.listing()
+    (entry,) = [entry for entry in found["experiments"] if entry["experiment"] == EXPERIMENT]
+    assert entry["states"] == {"whole": "complete", "stopped": "interrupted at block 2"}
+    lines = [line.split(maxsplit=1) for line in listing.as_text(found).splitlines()]
+    assert ["stopped", "interrupted at block 2"] in lines
+    assert ["whole", "complete"] in lines
 
 
 def test_json_is_all_that_is_printed(data, capsys):

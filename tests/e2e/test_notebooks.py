@@ -210,17 +210,19 @@ def test_an_interrupted_run_leaves_no_process_and_goes_on_under_its_id(tmp_path,
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted" in output
+    assert "Run stopped was interrupted in 01-ping. To continue it:\n  ./wrkbook run 01-ping --run-id stopped" in output
     assert not psutil.wait_procs(below, timeout=10)[1]
     assert not list(tmp_path.rglob(".partial*"))
     again = wrkbook("run", "01", "--profile", "quick", "--run-id", "stopped", *QUICK, data=tmp_path)
     assert again.returncode == 0, again.stderr[-2000:]
+    assert "Run stopped goes on: it keeps 1 complete block; block 2 starts again." in again.stderr
     assert len(list((tmp_path / "raw/01-ping/stopped").glob("block-*"))) == 2
 
 
 def test_serve_prints_its_url_and_paths_and_ends_cleanly(tmp_path):
     import httpx
 
-    from runners.systems.sockets import free_ports
+    from tests.free_ports import free_ports
 
     (port,) = free_ports(1, 19500)
     process = subprocess.Popen(

@@ -7,7 +7,7 @@ from runners.core.folders import COMPARING, NOTEBOOKS
 from runners.core.notebooks import experiments, find_experiment
 from runners.experiments import comparison
 from runners.experiments.comparison import TwoRuns, find_pairs
-from runners.store import ledger
+from runners.store import states
 from runners.store.ledger import Run
 
 RECORD = {"parameters": {"connections": 80}, "machine": {"kernel": "6.1"}, "versions": {}, "cells": []}
@@ -23,7 +23,7 @@ def raw(tmp_path, monkeypatch):
     for experiment, run_ids in PLACES.items():
         for run_id in run_ids:
             Run(experiment, run_id, tmp_path).open(RECORD)
-    monkeypatch.setattr(comparison, "find_runs", lambda run_id, searched: ledger.find_runs(run_id, searched, tmp_path))
+    monkeypatch.setattr(comparison, "find_runs", lambda run_id, searched: states.find_runs(run_id, searched, tmp_path))
     return tmp_path
 
 
@@ -50,7 +50,7 @@ def test_a_run_may_be_compared_with_itself(raw):
     [
         (
             ("early", "lat"),
-            "there is no run 'lat'\n  → did you mean 'late'? there are: decode-only, early, late, ping-only",
+            "there is no run 'lat'\n  → did you mean 'late'? there are:\n    01-ping: early (complete), late (complete)",
         ),
         (("decode-only", "late", "01"), "there is no run 'decode-only' of 01-ping"),
         (("../early", "late"), "there is no run '../early'"),

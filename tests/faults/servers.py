@@ -4,7 +4,7 @@ from runners.machine.pinning import plan_pinning
 from runners.machine.topology import read_cores
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
-from runners.systems.sockets import free_ports
+from tests.free_ports import free_ports
 
 
 def launched(stack, artifacts):

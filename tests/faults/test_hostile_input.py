@@ -12,10 +12,10 @@ from runners.present.html import write_report
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue, load_server
 from runners.systems.process import ServerProcess
-from runners.systems.sockets import free_ports
 from tests.e2e.browser import browser
 from tests.faults.blocks import measured, servers, settings
 from tests.faults.harness import EXPERIMENT, Observed
+from tests.free_ports import free_ports
 from tests.present.test_html import V4, every_fragment, hostile_sample, output
 
 MARKER = "document.title = 'owned'; window.owned = true"

@@ -75,6 +75,7 @@ def test_every_cell_gets_a_sound_trial_and_nothing_is_left_behind():
     assert len(records) == 6
     assert {alive for _, alive in seen} == {3}  # both servers and the control, all the time
     assert len(seen) == 6 * SHORT.windows_count
+    assert {what.partition(",")[0] for what, _ in seen} == {"beast", "httplib", "control"}
     tables = build_tables(json.loads(json.dumps(records)))
     assert tables.failures.empty
     void = tables.checks[~tables.checks["ok"].astype(bool) & tables.checks["void"].astype(bool)]

@@ -1,12 +1,16 @@
 """When a run goes on, and with what: systems that fail again and again, budgets, and what the machine disturbed."""
 
+import math
+import time
 from types import SimpleNamespace
 
 import pytest
 
+from runners.core.folders import SERVING, shared
 from runners.core.parameters import Profile
+from runners.measure.block import _in_time_slices
 from runners.measure.design import connection_shapes, design
-from runners.measure.run import Progress, blocks_to_stop, measure
+from runners.measure.run import Progress, _status, blocks_to_stop, measure
 from runners.systems.catalogue import Catalogue
 
 
@@ -75,6 +79,12 @@ def test_a_budget_that_is_used_up_ends_a_run_after_the_blocks_that_are_sure(monk
 def window(block, system, workload, throughput_rps=1000.0, void_for=()):
     keys = {"block": block, "system": system, "workload": workload, "kind": "window"}
     return {**keys, "throughput_rps": throughput_rps, "void_for": void_for}
+
+
+@pytest.fixture(autouse=True)
+def locks(tmp_path, monkeypatch):
+    """Locks of the tests' own: a server may be served on this machine."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 @pytest.fixture
@@ -168,3 +178,35 @@ def test_a_void_window_does_not_count_for_the_precision():
             row = window(block, name, "json10@20", **{"throughput_rps": 1000.0 + block + place, **wild})
             found.add({"failure": None, "row": row})
     assert found.precision() < 0.01
+
+
+def test_a_run_tells_once_how_long_it_measured(monkeypatch, paused_s, capsys):
+    measured_with(monkeypatch, lambda *_: ())
+    assert capsys.readouterr().err.count("Measured ") == 1
+
+
+def test_measuring_says_whether_any_window_counts(monkeypatch, paused_s):
+    monkeypatch.setattr("runners.measure.run.measure_block", lambda *_: [])
+    profile = Profile(0.3, 1.0, 1, 1, 1, 0.0, "for tests")
+    assert measure(Kept(), settings_of(profile), lambda _: [], precision=0.02) is False
+    there = [{"failure": None, "block": 1, "row": window(1, "gin", "json10@20")}]
+    assert measure(Kept(there), settings_of(profile), lambda record: [dict(record["row"])], precision=0.02) is True
+
+
+def test_a_server_that_is_served_beside_the_run_is_named_once(monkeypatch, paused_s, capsys):
+    measured_with(monkeypatch, lambda *_: ())
+    assert "wrkbook serve" not in capsys.readouterr().err
+    with shared(SERVING):
+        measured_with(monkeypatch, lambda *_: ())
+    said = capsys.readouterr().err
+    assert said.count("wrkbook serve runs on this machine: it counts as other load") == 1
+
+
+def test_a_status_is_readable_when_the_budget_is_used_up():
+    said = _status(1, 3, 3, math.inf, 0.02, 30.0, time.monotonic() - 1)
+    assert said == "Block 1 of 3, 0 s left"
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 system in time slices"), (3, "3 systems in time slices")])
+def test_systems_in_time_slices_are_counted_in_words(count, said):
+    assert _in_time_slices(count) == said

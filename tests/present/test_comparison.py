@@ -150,16 +150,55 @@ def test_the_forest_plot_says_what_its_points_are_and_whose_band_is_shaded(sampl
     assert "per block" not in chart.get_supxlabel()
 
 
-def test_the_terminal_gets_aligned_columns_and_the_conclusions():
+def summary_of(*cells):
+    about = {"experiment": "01-ping", "run_a": "x", "run_b": "y", "conclusions": ["It is faster."]}
+    return {**about, "cells": list(cells)}
+
+
+def summary_cell(system, ratio, verdict, bound="", ends=(None, None)):
     estimate = {"value": 1000.0, "low": 990.0, "high": 1010.0}
-    cell = {"workload": "ping", "throughput_a_rps": estimate, "throughput_b_rps": estimate, "verdict": "faster"}
-    cells = [
-        {**cell, "system": "gin", "ratio": {"value": 1.2, "low": 1.1, "high": 1.3}},
-        {**cell, "system": PLACEBO, "ratio": {"value": 1.0, "low": None, "high": None}},
-    ]
-    summary = {"experiment": "01-ping", "run_a": "x", "run_b": "y", "cells": cells, "conclusions": ["It is faster."]}
-    text = before_after.plain_comparison(summary)
+    rates = {f"throughput_{side}_rps": estimate for side in "ab"}
+    about = {"workload": "ping", "system": system, "server": "gin", "verdict": verdict, "bound": bound}
+    return {**about, **rates, "ratio": {"value": ratio, "low": ends[0], "high": ends[1]}}
+
+
+def test_the_terminal_gets_aligned_columns_and_the_conclusions():
+    cells = summary_cell("gin", 1.2, "faster", ends=(1.1, 1.3)), summary_cell(PLACEBO, 1.0, "")
+    text = before_after.plain_comparison(summary_of(*cells))
     head, first, second = text.splitlines()[2:5]
-    assert head.index("B is") == first.index("faster") == second.index("(A/A control)")
+    assert head.index("B is") == first.index("faster") == second.index("(A/A control")
     assert "1.20 × (1.10 to 1.30)" in first
     assert text.endswith("• It is faster.")
+
+
+def test_the_terminal_says_what_the_control_is_and_does_not_call_it_a_placebo():
+    line = before_after.plain_comparison(summary_of(summary_cell(PLACEBO, 1.0, ""))).splitlines()[3]
+    assert line.split()[:2] == ["ping", "control"]
+    assert line.endswith("(A/A control: gin launched twice)")
+
+
+@pytest.mark.parametrize(
+    ("bound", "before", "after", "ratio"),
+    [("", "", "", ""), ("at most", "≥ ", "", "≤ "), ("at least", "", "≥ ", "≥ "), ("unknown", "≥ ", "≥ ", "")],
+)
+def test_a_throughput_that_the_load_generator_limited_is_a_lower_bound_as_in_its_run_s_report(
+    sample, bound, before, after, ratio
+):
+    shown = [f"{before}1.00 k requests/s", f"{after}1.00 k requests/s", f"{ratio}1.00 ×"]
+    line = before_after.plain_comparison(summary_of(summary_cell("gin", 1.0, "equivalent", bound))).splitlines()[3]
+    assert [part.strip() for part in line.split("  ") if part][2:5] == shown
+    cells = pd.DataFrame([row("gin", 1.0, "equivalent", bound=bound)])
+    (_, *cells) = before_after.compared(replace(sample, cells=cells)).text.splitlines()[-1].split("\t")
+    assert [cell.partition(" k ")[0] for cell in cells[:2]] == [f"{before}1.00", f"{after}1.00"]
+    assert cells[2].startswith(f"{ratio}1.00 ×")
+
+
+def test_what_is_not_ranked_has_one_name_in_table_terminal_and_conclusions(sample):
+    bound = {"verdict": "not comparable", "bound": "unknown"}
+    found = replace(sample, cells=sample.cells.assign(**bound))
+    line = summary_cell("gin", 1.0, "not comparable", "unknown")
+    texts = [before_after.compared(found).text, before_after.plain_comparison(summary_of(line))]
+    texts += [before_after.headline(found), "\n".join(before_after.conclusions(found))]
+    for text in texts:
+        assert "not ranked" in text
+        assert "not comparable" not in text

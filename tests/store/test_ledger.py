@@ -27,6 +27,13 @@ def test_what_was_written_is_read_again(run):
     assert [found.run_id for found in runs("02-json-decode", run.base)] == ["r1"]
 
 
+def test_blocks_are_read_by_number_beyond_999_too(run):
+    for number in (1000, 999, 2):
+        run.write_block(number, [{**TRIAL, "block": number}])
+    assert run.blocks == [2, 999, 1000]
+    assert [trial["block"] for trial in run.trials()] == [2, 999, 1000]
+
+
 def test_codecs_whose_names_have_slashes_are_files_of_one_folder_side_by_side(run):
     run.write_block(1, [TRIAL, {**TRIAL, "system": "gin+encoding/json/v2"}])
     assert sorted(path.relative_to(run.folder).as_posix() for path in run.folder.glob("block-*/**/*")) == [

@@ -8,7 +8,7 @@ from runners.measure.conformance import build_all
 from runners.systems.backend import backends_of
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
-from runners.systems.sockets import free_ports
+from tests.free_ports import free_ports
 
 # What is tried with HTTP requests of its own: no backend, no proxy, no load generator.
 NAMES = sorted(name for name, server in Catalogue().servers.items() if server.role in ("origin", "reference"))

@@ -16,7 +16,8 @@ from runners.machine.topology import read_cores
 from runners.systems.backend import Backend, backend_name
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess, pool_size
-from runners.systems.sockets import FIRST_PORT, LOOPBACK, free_ports
+from runners.systems.sockets import FIRST_PORT, LOOPBACK
+from tests.free_ports import free_ports
 from tests.systems.test_postgresql import ask
 
 pytestmark = pytest.mark.servers

@@ -18,7 +18,8 @@ from runners.measure.conformance import build_all
 from runners.measure.sampling import role_sample, total_cpu_s
 from runners.systems.backend import Backend, backends_of, work_between
 from runners.systems.catalogue import Catalogue, load_server
-from runners.systems.sockets import FIRST_PORT, free_ports, is_free, listening_addresses
+from runners.systems.sockets import FIRST_PORT, is_free, listening_addresses
+from tests.free_ports import free_ports
 
 pytestmark = pytest.mark.servers
 SQL1 = "SELECT CAST(now() AS VARCHAR);\n"

@@ -1,11 +1,22 @@
 """Connections, counted by the kernel itself and from its tables."""
 
 import socket
+import subprocess
+import sys
 from contextlib import ExitStack
 
 import pytest
 
+from runners.core.errors import WrkbookError
+from runners.core.folders import PROJECT
 from runners.systems import sockets
+from runners.systems.sockets import hold_ports
+
+
+@pytest.fixture(autouse=True)
+def locks(tmp_path, monkeypatch):
+    """Locks of the tests' own: a test on a port must not wait for another wrkbook's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 @pytest.fixture
@@ -50,3 +61,46 @@ def test_accepted_connections_are_counted_although_they_are_closed(listener):
         socket.create_connection(("127.0.0.1", listener.getsockname()[1])).close()
         listener.accept()[0].close()
     assert sockets.accepted_count() - before >= 5
+
+
+_HOLDING = """
+import sys
+from runners.systems.sockets import hold_ports
+
+with hold_ports(2, int(sys.argv[1])) as ports:
+    print(*ports, flush=True)
+    sys.stdin.read()
+"""
+FIRST = 21080
+
+
+def test_two_processes_that_choose_ports_at_the_same_time_get_different_ones():
+    """Both look before either listens."""
+    command = [sys.executable, "-c", _HOLDING, str(FIRST)]
+    with ExitStack() as stack:
+        both = [
+            stack.enter_context(
+                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=PROJECT)
+            )
+            for _ in range(2)
+        ]
+        ports = [port for process in both for port in process.stdout.readline().split()]
+        for process in both:
+            process.stdin.close()
+    assert len(ports) == len(set(ports)) == 4
+
+
+def test_a_port_is_held_until_the_context_ends():
+    with hold_ports(1, FIRST) as (port,):
+        with pytest.raises(WrkbookError, match=f"port {port} is in use"), hold_ports(1, port, among=1):
+            pass
+        with hold_ports(1, port) as (other,):
+            assert other != port
+    with hold_ports(1, port, among=1) as (again,):
+        assert again == port
+
+
+def test_a_port_on_which_something_listens_is_not_held(listener):
+    port = listener.getsockname()[1]
+    with pytest.raises(WrkbookError, match=f"port {port} is in use"), hold_ports(1, port, among=1):
+        pass
