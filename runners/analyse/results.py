@@ -38,7 +38,7 @@ class Results(Recorded):
     @cached_property
     def cells(self) -> pd.DataFrame:
         """See :func:`runners.analyse.cells.build_cells`."""
-        planned = [tuple(cell) for cell in self.record["cells"]]
+        planned = [(self.systems[system], self.workloads[workload]) for system, workload in self.record["cells"]]
         return build_cells(self.tables, self.throughputs, planned, self.record["nonconforming"])
 
     @property
@@ -129,10 +129,10 @@ class Results(Recorded):
         names = list(known[["system", "workload"]].itertuples(index=False, name=None))
         rows = []
         for system, label in names:
-            workload, _, shape = label.partition("@")
-            if shape and (system, workload) in names:
-                found = self.paired((system, label), (system, workload))
-                rows.append((system, workload, shape, *(found[name] for name in RATIO)))
+            workload = self.workloads[label]
+            if workload.shape.name and (system, workload.base_label) in names:
+                found = self.paired((system, label), (system, workload.base_label))
+                rows.append((system, workload.base_label, workload.shape.name, *(found[name] for name in RATIO)))
         return pd.DataFrame(rows, columns=["system", "workload", "shape", *RATIO])
 
     @cached_property

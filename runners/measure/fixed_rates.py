@@ -50,12 +50,12 @@ class RatedLoad:
         return replace(self.capacity, name=self.name)
 
     def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> dict[str, Any]:
-        """Return what ``run.json`` says of it: its ``shape`` at a rate, and the ``systems`` that are measured with it (None: all)."""
+        """Return what ``run.json`` says of it: its name as ``load``, its ``shape`` at a rate, and the ``systems`` (None: all)."""
         clients, asked_rps = paced(rate_rps)
         shape = replace(
             self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps
         )
-        return {"shape": asdict(shape), "systems": systems}
+        return {"load": self.name, "shape": asdict(shape), "systems": systems}
 
 
 _MAXIMUM = LoadShape("maximum", PerfGauge.name)
@@ -128,7 +128,7 @@ def with_rates(design: Design, planned: Mapping[str, Any] | None) -> Design:
     tiers_of: dict[str, list[tuple[LoadShape, list[str] | None]]] = {}
     for entry in planned["loads"]:
         shape = LoadShape(**entry["shape"])
-        tiers_of.setdefault(shape.name.removesuffix(FAST), []).append((shape, entry["systems"]))
+        tiers_of.setdefault(entry["load"], []).append((shape, entry["systems"]))
     cells = [
         Cell(cell.system, replace(workload, shape=shape))
         for workload in dict.fromkeys(cell.workload for cell in design.cells)

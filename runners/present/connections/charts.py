@@ -46,7 +46,7 @@ def throughput(results: Scaled) -> Chart:
     columns = ("throughput_rps", "throughput_low_rps", "throughput_high_rps")
     return _against_connections(
         results,
-        dict.fromkeys(_names(results), columns),
+        [(name, name, columns) for name in _names(results)],
         title="Throughput against connections",
         caption="Geometric mean over launches with 95 % interval; both axes logarithmic.\nHollow: the load generator was the limit, "
         "or more than 0.1 % errors: not ranked.",
@@ -58,11 +58,11 @@ def throughput(results: Scaled) -> Chart:
 @themed
 def service_times(results: Scaled) -> Chart:
     """Median and 99th percentile of the service time against connections."""
-    columns = {
-        f"{name}, {words}": (f"{at}_s", f"{at}_low_s", f"{at}_high_s")
+    columns = [
+        (f"{name}, {words}", name, (f"{at}_s", f"{at}_low_s", f"{at}_high_s"))
         for name in _names(results)
         for at, words in (("p50", "median"), ("p99", "99th percentile"))
-    }
+    ]
     return _against_connections(
         results,
         columns,
@@ -80,7 +80,7 @@ def memory(results: Scaled) -> Chart:
     columns = ("rss_peak_bytes", "rss_peak_low_bytes", "rss_peak_high_bytes")
     return _against_connections(
         results,
-        dict.fromkeys(_names(results), columns),
+        [(name, name, columns) for name in _names(results)],
         title="Peak memory against connections",
         caption="Resident memory of all processes of the server: the highest of all launches, with the 95 % interval of their mean.\n"
         "Both axes logarithmic.",
@@ -98,7 +98,7 @@ def errors(results: Scaled) -> Chart:
     shown = cells.assign(errors_fraction=cells["errors_fraction"].clip(lower=foot))
     chart = _against_connections(
         results,
-        dict.fromkeys(_names(results), ("errors_fraction",) * 3),
+        [(name, name, ("errors_fraction",) * 3) for name in _names(results)],
         title="Errors and timeouts against connections",
         caption="Connect, read, write and status errors, and answers later than wrk's 2 s, per request; both axes logarithmic.\n"
         "Dashed: 0.1 %, above which a cell is not ranked.",
@@ -117,7 +117,7 @@ def errors(results: Scaled) -> Chart:
 
 def _against_connections(
     results: Scaled,
-    columns: Mapping[str, tuple[str, str, str]],
+    columns: Sequence[tuple[str, str, tuple[str, str, str]]],
     *,
     title: str,
     caption: str,
@@ -125,11 +125,11 @@ def _against_connections(
     axis: str,
     cells: pd.DataFrame | None = None,
 ) -> Chart:
-    """A panel for each of `columns` (title → value, low, high); its first word is the workload."""
+    """A panel for each of `columns`: its title, its workload, and the columns of value, low and high."""
     rows = measured(levels(without_placebo(results.cells))) if cells is None else measured(cells)
     look, systems = looks(results.cells), ordered(rows["system"])
     chart, axes = panels(
-        list(columns),
+        [text for text, _, _ in columns],
         [_ROWS] * len(columns),
         title=title,
         caption=caption,
@@ -137,8 +137,7 @@ def _against_connections(
         f"{', '.join(map(str, sorted(rows['connections'].unique())))} connections.",
         handles=_handles(systems, look),
     )
-    for ax, (text, names) in zip(axes, columns.items(), strict=True):
-        workload = text.split(",")[0]
+    for ax, (_, workload, names) in zip(axes, columns, strict=True):
         _lines(ax, rows[rows["name"] == workload], names, systems, look)
         _stars(ax, levels(results.published_amounts), workload, names[0], look)
         _log_axes(ax, rows.loc[rows["name"] == workload, "connections"], label, axis)

@@ -190,14 +190,9 @@ def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
 
 
 def workload_title(cells: pd.DataFrame, workload: str) -> str:
-    """A workload in words: ``decode-10`` is "decode, 10 operations", ``sql2-20@x`` "sql2, 20 records, x"."""
-    rows, (label, _, shape) = cells[cells["workload"] == workload], workload.partition("@")
-    words = [shape] if shape else []
-    for column, unit in (("operations_count", "operation"), ("records_count", "record")):
-        for count in rows[column].dropna().astype(int)[:1] if column in rows else ():
-            words.insert(0, f"{count} {unit}{'' if count == 1 else 's'}")
-            label = label.removesuffix(f"-{count}")
-    return ", ".join([label, *words])
+    """A workload in words, for example ``decode, 10 operations``; its label where no cell has it."""
+    titles = cells.loc[cells["workload"] == workload, "workload_title"]
+    return str(titles.iloc[0]) if len(titles) else workload
 
 
 def band_ratio(noise_floor_ratio: Mapping[str, float], workload: str) -> float:

@@ -228,10 +228,10 @@ def _overlap(less: pd.Series, more: pd.Series) -> bool:
 
 def _unit(results: ProxyResults, workload: str) -> str:
     """What a request is: a connection where each has one of its own."""
-    shape = workload.partition("@")[2]
+    shapes = set(results.cells.loc[results.cells["workload"] == workload, "shape"])
     loads = (results.record.get("rates") or {}).get("loads", [])
     single = {load["shape"]["name"] for load in loads if load["shape"].get("keepalive_requests") == 1}
-    return "connection" if shape in single else "request"
+    return "connection" if shapes & single else "request"
 
 
 def _title(results: ProxyResults, workload: str) -> str:
