@@ -18,7 +18,7 @@ from runners.analyse.tables import load_results
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters, Profile
 from runners.core.records import LoadShape
-from runners.generators.perf_gauge import PerfGauge, paced
+from runners.generators.perf_gauge import paced
 from runners.measure.block import measure_block
 from runners.measure.design import Cell, Design
 from runners.measure.settings import BlockSettings
@@ -56,15 +56,6 @@ class RatedLoad:
             self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps
         )
         return {"load": self.name, "shape": asdict(shape), "systems": systems}
-
-
-_MAXIMUM = LoadShape("maximum", PerfGauge.name)
-_CONNECTING = LoadShape("no-keepalive-capacity", PerfGauge.name, keepalive_requests=1)
-RELAYED: tuple[RatedLoad, ...] = (
-    RatedLoad("no-keepalive", _CONNECTING, "connection_rate_rps", (3500.0, 1500.0)),
-    RatedLoad("moderate", _MAXIMUM, "request_rate_rps", (25_000.0, 25_000.0)),
-)
-UNLIMITED: tuple[LoadShape, ...] = (_CONNECTING, _MAXIMUM, LoadShape("maximum-wrk", "wrk"))
 
 
 def plan_rates(settings: BlockSettings, rated: Sequence[RatedLoad], parameters: Parameters) -> dict[str, Any]:

@@ -173,13 +173,13 @@ def _relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> str:
     tried = {system: found for system, found in notes.items() if found is not None}
     if not tried:
         return ""
-    counts: dict[str, list[str]] = {}
+    counts: dict[tuple[bool, str], list[str]] = {}
     for system, found in tried.items():
         failed = len(found["failed"])
         said = f"failed {failed} of {found['tried']} cases" if failed else f"passed all {found['tried']} cases"
-        counts.setdefault(said, []).append(system)
-    ranked = sorted(counts.items(), key=lambda item: item[0].startswith("passed"))
-    parts = [f"{listing(names)} {'each ' if len(names) > 1 else ''}{said}" for said, names in ranked]
+        counts.setdefault((failed == 0, said), []).append(system)
+    ranked = sorted(counts.items(), key=lambda item: item[0][0])
+    parts = [f"{listing(names)} {'each ' if len(names) > 1 else ''}{said}" for (_, said), names in ranked]
     return f"Relaying of half-closed connections, resets and slow readers: {'; '.join(parts)}."
 
 
