@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from runners.analyse.checks.trial import bottleneck
+from runners.analyse.checks.trial import LITTLE_TOLERANCE, bottleneck
 from runners.analyse.comparisons import of_cell
 from runners.analyse.tables import CORRECTED, Tables
 from runners.analyse.usage import ROLES
@@ -18,7 +18,7 @@ from runners.stats import histograms
 from runners.stats.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval
 from runners.stats.percentiles import around, launch_histograms, percentile_intervals
 
-LEAST_LITTLE = 0.95
+LEAST_LITTLE = 1 - LITTLE_TOLERANCE
 """Share of the connections that throughput × mean service time must explain: below it requests waited inside the load
 generator, and percentiles of service times say nothing of the system."""
 

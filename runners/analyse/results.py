@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.cells import build_cells, build_curves
-from runners.analyse.checks.trial import ERRORS_TOLERANCE
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
 from runners.analyse.connections import ForClaims, for_claims, read_builds
 from runners.analyse.latencies import Latencies, latencies_of
@@ -19,6 +18,7 @@ from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import Recorded
 from runners.analyse.tables import build_tables
 from runners.core.records import GENERATOR_LIMITED, PLACEBO, Interval
+from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.stats.estimates import Comparison, as_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
 from runners.store.ledger import Run

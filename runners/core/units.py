@@ -110,14 +110,20 @@ WIDEST = 2.0
 
 def quantity(value: float, low: float, high: float, scale: Scale) -> str:
     """A value with its 95 % interval, three significant digits, one unit: ``61.2 k requests/s (60.1 to 62.3)``."""
+    text, interval = quantity_parts(value, low, high, scale)
+    return f"{text} ({interval})" if interval else text
+
+
+def quantity_parts(value: float, low: float, high: float, scale: Scale) -> tuple[str, str]:
+    """The value and the interval of :func:`quantity`, for tables; an interval that there is not is empty."""
     factor, unit = unit_of(value, scale)
     places = decimals(value / factor)
     text = f"{value / factor:.{places}f} {unit}"
     if math.isnan(low) or math.isnan(high):
-        return text
+        return text, ""
     if 0 < low * WIDEST < high:
-        return f"{text} (interval not known)"
-    return f"{text} ({low / factor:.{places}f} to {high / factor:.{places}f})"
+        return text, "interval not known"
+    return text, f"{low / factor:.{places}f} to {high / factor:.{places}f}"
 
 
 def amount(value: float, scale: Scale) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from runners.core.records import PLACEBO
-from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity
+from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity, quantity_parts
 from runners.present.kit.frames import (
     RUNS_BAND,
     SMALLEST_BAND_RATIO,
@@ -79,7 +79,7 @@ def _ratio(row: Mapping[str, object], name: str) -> Cell:
     value, low, high = (float(str(row[f"{name}{part}"])) for part in ("", "_low", "_high"))
     if pd.isna(value):
         return Cell("–", "not estimable", "muted")
-    text, _, interval = quantity(value, low, high, RATIOS).removesuffix(")").partition(" (")
+    text, interval = quantity_parts(value, low, high, RATIOS)
     return Cell(text, interval)
 
 

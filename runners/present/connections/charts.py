@@ -14,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from runners.analyse.connections import levels
 from runners.core.records import GENERATOR_LIMITED
+from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
 from runners.present.kit.frames import measured, ordered, without_placebo
 from runners.present.kit.rows import BAR, from_zero, name_rows, value_label
@@ -108,7 +109,7 @@ def errors(results: Scaled) -> Chart:
     )
     for ax in chart.axes:
         if ax.get_xlabel():
-            ax.axhline(0.001, color=BAD, linewidth=1.0, linestyle=(0, (4, 3)))
+            ax.axhline(ERRORS_TOLERANCE, color=BAD, linewidth=1.0, linestyle=(0, (4, 3)))
             ax.set_ylim(foot / 1.6, max(0.004, ax.get_ylim()[1]))
             ticks = [foot, *(10.0**power for power in range(-6, 1) if 10.0**power > 2 * foot)]
             ax.set_yticks([tick for tick in ticks if tick <= ax.get_ylim()[1]])
@@ -158,7 +159,9 @@ def _lines(
         )
         color = look[system].color
         ax.errorbar(x, value, yerr=reach, color=color, linewidth=1.4, elinewidth=1.2, zorder=2)
-        unranked = ((own["errors_fraction"] > 0.001) | (own["bottleneck"].isin(GENERATOR_LIMITED))).to_numpy()
+        unranked = (
+            (own["errors_fraction"] > ERRORS_TOLERANCE) | (own["bottleneck"].isin(GENERATOR_LIMITED))
+        ).to_numpy()
         for where, face in ((~unranked, color), (unranked, "white")):
             ax.plot(
                 x[where], value[where], look[system].marker, color=color, markerfacecolor=face, markersize=5, zorder=3

@@ -9,12 +9,12 @@ import pandas as pd
 
 from runners.analyse.connections import levels, memory_per_connection
 from runners.core.records import GENERATOR_LIMITED
+from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, RATIOS, amount, listing, quantity
 from runners.present.kit import frames
-from runners.present.kit.frames import TOLERATED_ERRORS, measured, ordered, without_placebo
+from runners.present.kit.frames import measured, ordered, without_placebo
 from runners.present.throughput.sentences import undecided
 
-_UNRANKED = TOLERATED_ERRORS
 # Fewer connections than this had a request under way: the others wait for an answer that does not come.
 _BUSY = 0.9
 # Of the published benchmark: so many were called few.
@@ -168,7 +168,7 @@ def built(results: Results) -> str:
 
 
 def _unranked(rows: pd.DataFrame) -> pd.Series:
-    return rows["errors_fraction"] > _UNRANKED
+    return rows["errors_fraction"] > ERRORS_TOLERANCE
 
 
 def _why(row: object) -> str:

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 import pandas as pd
 
 from runners.core.records import GENERATOR_LIMITED, PLACEBO
+from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import plus_minus
+from runners.stats.verdicts import SMALLEST_BAND
 
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
-SMALLEST_BAND_RATIO = 1.02
-# METHOD: more errors than 0.1 % of the requests void a trial, or keep its cell from being ranked.
-TOLERATED_ERRORS = 0.001
+SMALLEST_BAND_RATIO = 1 + SMALLEST_BAND
 # Whose noise two runs are judged by.
 RUNS_BAND = "both runs"
 
@@ -169,7 +169,7 @@ def is_rated(cells: pd.DataFrame) -> bool:
 def has_errors(cells: pd.DataFrame, system: str, workload: str) -> bool:
     """Whether so many requests had errors, or came too late, that the cell is shown and not ranked."""
     row = cell_of(cells, system, workload)
-    return row is not None and bool(row.get("errors_fraction", 0.0) > TOLERATED_ERRORS)
+    return row is not None and bool(row.get("errors_fraction", 0.0) > ERRORS_TOLERANCE)
 
 
 def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:

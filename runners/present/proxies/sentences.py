@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATIOS, TIMES, format_size, listing, quantity
 from runners.present.kit.frames import (
     Results,
@@ -17,7 +18,7 @@ from runners.present.kit.frames import (
     without_placebo,
     workload_title,
 )
-from runners.present.latency.charts import BURSTS, NOT_RANKED, OFFERED
+from runners.present.latency.charts import BURSTS, NOT_RANKED
 from runners.present.throughput import sentences
 from runners.present.throughput.limits import backend_limited, backend_name, limit
 
@@ -195,7 +196,7 @@ def _failed_cases(notes: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
 def _missed(results: ProxyResults, workload: str) -> str:
     """Who did not get the offered rate, so that its times are not those of that rate."""
     rows = measured(results.cells)
-    rows = rows[(rows["workload"] == workload) & (rows["throughput_rps"] < OFFERED * rows["offered_rps"])]
+    rows = rows[(rows["workload"] == workload) & (rows["throughput_rps"] < LEAST_OFFERED * rows["offered_rps"])]
     parts = [f"{row.system} {row.throughput_rps / row.offered_rps:.1%}" for row in rows.itertuples()]
     return (
         f"{_title(results, workload)}: achieved less than 99 % of the rate: {listing(parts)}; their times are those of less load."
