@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from runners.analyse.run_comparison import BeforeAfter
+from runners.analyse.run_differences import Difference
 from runners.core.records import PLACEBO
 from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity, quantity_parts
 from runners.present.kit.frames import (
     RUNS_BAND,
     SMALLEST_BAND_RATIO,
-    BeforeAfter,
-    Difference,
     band_ratio,
     ordered,
     without_placebo,

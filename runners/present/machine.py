@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter
 
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity, quantity_parts
-from runners.present.kit.frames import Results, measured, without_placebo
+from runners.present.kit.frames import measured, without_placebo
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.kit.theme import HUES, INK, QUIET, RULE, Chart, mixed, panels, themed
 

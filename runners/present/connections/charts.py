@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from runners.analyse.connections import levels
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
@@ -28,21 +29,8 @@ _PUBLISHED = "*"
 _PUBLISHED_BESIDE = ("cold", "incremental")
 
 
-class Scaled(Protocol):
-    """What these charts ask of the results."""
-
-    @property
-    def cells(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def published(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def published_amounts(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def builds(self) -> pd.DataFrame: ...  # noqa: D102
-
-
 @themed
-def throughput(results: Scaled) -> Chart:
+def throughput(results: Results) -> Chart:
     """Completed requests per second against connections, with 95 % intervals; hollow where a cell is not ranked."""
     columns = ("throughput_rps", "throughput_low_rps", "throughput_high_rps")
     return _against_connections(
@@ -57,7 +45,7 @@ def throughput(results: Scaled) -> Chart:
 
 
 @themed
-def service_times(results: Scaled) -> Chart:
+def service_times(results: Results) -> Chart:
     """Median and 99th percentile of the service time against connections."""
     columns = [
         (f"{name}, {words}", name, (f"{at}_s", f"{at}_low_s", f"{at}_high_s"))
@@ -76,7 +64,7 @@ def service_times(results: Scaled) -> Chart:
 
 
 @themed
-def memory(results: Scaled) -> Chart:
+def memory(results: Results) -> Chart:
     """The peak of resident memory against connections, over all processes of a server."""
     columns = ("rss_peak_bytes", "rss_peak_low_bytes", "rss_peak_high_bytes")
     return _against_connections(
@@ -91,7 +79,7 @@ def memory(results: Scaled) -> Chart:
 
 
 @themed
-def errors(results: Scaled) -> Chart:
+def errors(results: Results) -> Chart:
     """Errors as a share of the requests against connections; none are drawn at the foot."""
     cells = levels(without_placebo(results.cells))
     known = cells.loc[cells["errors_fraction"] > 0, "errors_fraction"]
@@ -117,7 +105,7 @@ def errors(results: Scaled) -> Chart:
 
 
 def _against_connections(
-    results: Scaled,
+    results: Results,
     columns: Sequence[tuple[str, str, tuple[str, str, str]]],
     *,
     title: str,
@@ -199,7 +187,7 @@ def _log_axes(ax: Axes, connections: pd.Series, label: object, axis: str) -> Non
 
 
 @themed
-def builds(results: Scaled) -> Chart:
+def builds(results: Results) -> Chart:
     """How long each server takes to build: cold, warm, and after a change of one file; published values beside."""
     rows = results.builds.to_dict("records")
     look = looks(results.cells)
@@ -242,7 +230,7 @@ def _build_panel(ax: Axes, bars: Sequence[tuple[str, float, str, str]]) -> None:
     from_zero(ax, max([seconds for _, seconds, *_ in bars if pd.notna(seconds)], default=1.0), "s")
 
 
-def _names(results: Scaled) -> list[str]:
+def _names(results: Results) -> list[str]:
     return ordered(levels(results.cells)["name"])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from runners.analyse.connections import levels, memory_per_connection
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, RATIOS, amount, listing, quantity
@@ -21,17 +22,6 @@ _BUSY = 0.9
 _FEW = 20
 # With few connections the load generator's own work between two requests counts.
 _MANY = 1000
-
-
-class Results(frames.Results, Protocol):
-    """An analysed run of a fresh design, compared at several numbers of connections."""
-
-    @property
-    def usage(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def builds(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def left_out(self) -> Sequence[str]: ...  # noqa: D102
 
 
 def findings(results: Results) -> list[str]:

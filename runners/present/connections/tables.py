@@ -10,8 +10,9 @@ import pandas as pd
 
 from runners.analyse.checks.trial import OPEN_TOLERANCE
 from runners.analyse.connections import levels, memory_per_connection
+from runners.analyse.results import Results
 from runners.core.units import TIMES, amount, format_size
-from runners.present.connections.sentences import Results, busy_ratio
+from runners.present.connections.sentences import busy_ratio
 from runners.present.kit.frames import ordered, without_placebo
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
 from runners.present.throughput.tables import launches, without_number

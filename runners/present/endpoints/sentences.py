@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import RATIOS, TIMES, amount, listing
 from runners.present.endpoints.tables import (
@@ -23,7 +24,7 @@ from runners.present.endpoints.tables import (
     spread,
     title_of,
 )
-from runners.present.kit.frames import Results, cell_of, measured, ordered, without_placebo
+from runners.present.kit.frames import cell_of, measured, ordered, without_placebo
 from runners.present.throughput.sentences import rate
 
 

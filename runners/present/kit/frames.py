@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -16,122 +16,6 @@ from runners.stats.verdicts import SMALLEST_BAND
 SMALLEST_BAND_RATIO = 1 + SMALLEST_BAND
 # Whose noise two runs are judged by.
 RUNS_BAND = "both runs"
-
-
-class Results(Protocol):
-    """The analysed run, as the narrative reads it.
-
-    Attributes
-    ----------
-    cells : one row per system × workload, estimates with ``…_low``/``…_high`` columns
-    comparisons : see :attr:`runners.analyse.results.Results.comparisons`
-    shares : system, floor_system, workload, share_ratio, share_low_ratio, share_high_ratio
-    checks : name, system, workload, ok, void, detail, advice
-    published : source, system, workload, throughput_rps, p50_s … p99_s
-    trials : a row per window, with its kind, throughput_rps and speed_ratio
-    backends : what ran behind the servers, by name: title, pool_count, pool_per_cpu_count, settings, statements
-    machine, versions, parameters : as in ``run.json``, the machine with its ``pinning``
-    noise_floor_ratio : per workload, for example 1.013
-    precision_ratio : the half-width of a ratio's interval that the run aimed at, for example 0.02
-    measured_s : time spent measuring
-    budget_note : what a time budget cut short, in words; empty when nothing
-    """
-
-    @property
-    def cells(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def comparisons(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def shares(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def checks(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def published(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def trials(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def machine(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def backends(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def versions(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
-    @property
-    def profile(self) -> str: ...  # noqa: D102
-    @property
-    def precision_ratio(self) -> float: ...  # noqa: D102
-    @property
-    def blocks_count(self) -> int: ...  # noqa: D102
-    @property
-    def measured_s(self) -> float: ...  # noqa: D102
-    @property
-    def budget_note(self) -> str: ...  # noqa: D102
-
-
-class ComparedRun(Protocol):
-    """One of two runs that are compared."""
-
-    @property
-    def profile(self) -> str: ...  # noqa: D102
-
-
-class Difference(Protocol):
-    """One fact that the records of both state differently; `allowed` if it may be what was changed."""
-
-    @property
-    def field(self) -> str: ...  # noqa: D102
-    @property
-    def a(self) -> str: ...  # noqa: D102
-    @property
-    def b(self) -> str: ...  # noqa: D102
-    @property
-    def allowed(self) -> bool: ...  # noqa: D102
-
-
-class CommonFactor(Protocol):
-    """What all cells (or those of servers that are the same in both runs) did together."""
-
-    @property
-    def value(self) -> float: ...  # noqa: D102
-    @property
-    def low(self) -> float: ...  # noqa: D102
-    @property
-    def high(self) -> float: ...  # noqa: D102
-    @property
-    def cells_count(self) -> int: ...  # noqa: D102
-    @property
-    def unchanged(self) -> bool: ...  # noqa: D102
-
-
-class BeforeAfter(Protocol):
-    """Two runs compared, as tables and sentences read them.
-
-    Attributes
-    ----------
-    cells : a row for each cell that both have: rates of both, ratio B/A of throughput, p99 and CPU time, verdict of B
-    noise_floor_ratio : per workload, the larger of both runs'
-    unmatched : cells that only one of them has, in words
-    """
-
-    @property
-    def a(self) -> ComparedRun: ...  # noqa: D102
-    @property
-    def b(self) -> ComparedRun: ...  # noqa: D102
-    @property
-    def cells(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def differences(self) -> Sequence[Difference]: ...  # noqa: D102
-    @property
-    def common(self) -> CommonFactor: ...  # noqa: D102
-    @property
-    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
-    @property
-    def unmatched(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def same_run(self) -> bool: ...  # noqa: D102
 
 
 def ordered(values: Iterable[str]) -> list[str]:

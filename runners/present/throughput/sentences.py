@@ -10,10 +10,10 @@ import pandas as pd
 
 from runners.analyse.cells import LEAST_LITTLE
 from runners.analyse.latencies import IN_BURSTS
+from runners.analyse.results import Results
 from runners.core.records import Interval
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, listing, quantity
 from runners.present.kit.frames import (
-    Results,
     band_words,
     cell_of,
     controls,
