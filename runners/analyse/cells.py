@@ -9,21 +9,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from runners.analyse.checks.trial import bottleneck
+from runners.analyse.checks.trial import LITTLE_TOLERANCE, bottleneck
 from runners.analyse.comparisons import of_cell
 from runners.analyse.tables import CORRECTED, Tables
 from runners.analyse.usage import ROLES
-from runners.core.records import PERCENTILES, WINDOW, Histogram, Interval, percentile_column
+from runners.core.records import PERCENTILES, WINDOW, Histogram, Interval, System, Workload, percentile_column
 from runners.stats import histograms
 from runners.stats.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval
 from runners.stats.percentiles import around, launch_histograms, percentile_intervals
 
-LEAST_LITTLE = 0.95
+LEAST_LITTLE = 1 - LITTLE_TOLERANCE
 """Share of the connections that throughput × mean service time must explain: below it requests waited inside the load
 generator, and percentiles of service times say nothing of the system."""
 
 _US = 1e-6
-_DESCRIBING = ("server", "codec", "operations_count", "records_count", "body_bytes", "generator", "offered_rps")
+_DESCRIBING = ("operations_count", "records_count", "body_bytes", "generator", "offered_rps")
 # There also where nothing was planned, or nothing measured.
 _ALWAYS = ["system", "server", "codec", "workload", "operations_count", "throughput_rps"]
 _ALWAYS += ["bottleneck", "errors_count", "status"]
@@ -33,13 +33,13 @@ _STATISTICS = {"mean_s": histograms.mean, "stddev_s": histograms.stddev, "tm99_s
 
 
 def build_cells(
-    tables: Tables, throughputs: pd.Series, planned: Iterable[tuple[str, str]], nonconforming: dict[str, str]
+    tables: Tables, throughputs: pd.Series, planned: Iterable[tuple[System, Workload]], nonconforming: dict[str, str]
 ) -> pd.DataFrame:
     """Return one row for each planned (system, workload), also for those that failed, from the launches' `throughputs`.
 
     Columns
     -------
-    system, server, codec, workload, operations_count, body_bytes; launches_count (valid ones) of launches_made_count;
+    system, server, codec, `workload_columns`, operations_count, body_bytes; launches_count (valid ones) of launches_made_count;
     throughput_rps with _low_ and _high_, speed_ratio, goodput_rps; p50_s … p99_99_s with _low_ and _high_, max_s, tm99_s
     (NaN where little_ratio is below `LEAST_LITTLE`), mean_s, stddev_s; corrected_p50_s … corrected_max_s with _low_ and
     _high_, as the load generator prints them after its own correction; cpu_per_request_s with its interval and split;
@@ -48,7 +48,10 @@ def build_cells(
     backend); offered_rps (NaN in a closed loop); server_busy_fraction, server_used_fraction (its own part of that) and
     those of generator and backend; errors_count, bottleneck, warnings, status.
     """
-    rows = [_cell(tables, of_cell(throughputs, system, workload), system, workload) for system, workload in planned]
+    rows = [
+        _cell(tables, of_cell(throughputs, system.name, workload.label), system, workload)
+        for system, workload in planned
+    ]
     for row in rows:
         if row["server"] in nonconforming:
             row["status"] = f"failed: {nonconforming[row['server']]}"
@@ -68,7 +71,28 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["system", "workload", "percentile", "value_s", "estimable"])
 
 
-def _cell(tables: Tables, launches: pd.Series, system: str, workload: str) -> dict[str, Any]:
+def workload_columns(workload: Workload) -> dict[str, Any]:
+    """Return the columns that describe a workload: its label, and what the label stands for."""
+    return {
+        "workload": workload.label,
+        "workload_name": workload.name,
+        "workload_title": _title(workload),
+        "base_workload": workload.base_label,
+        "shape": workload.shape.name,
+        "shape_connections_count": np.nan if workload.shape.connections is None else workload.shape.connections,
+    }
+
+
+def _title(workload: Workload) -> str:
+    """Return a workload in words: ``decode, 10 operations``, ``sql2, 20 records, autocannon``."""
+    words = [workload.name if workload.delay_ms is None else f"{workload.name}-{workload.delay_ms}ms"]
+    for size, unit in ((workload.operations, "operation"), (workload.count, "record")):
+        words += [] if size is None else [f"{size} {unit}{'' if size == 1 else 's'}"]
+    return ", ".join([*words, *filter(None, [workload.shape.name])])
+
+
+def _cell(tables: Tables, launches: pd.Series, planned: System, asked: Workload) -> dict[str, Any]:
+    system, workload = planned.name, asked.label
     rows, failures, checks = (_of(table, system, workload) for table in (tables.trials, tables.failures, tables.checks))
     made = rows["block"].nunique() + failures["block"].nunique()
     failed = checks[~checks["ok"].astype(bool)]
@@ -78,8 +102,8 @@ def _cell(tables: Tables, launches: pd.Series, system: str, workload: str) -> di
     ]
     if not failures.empty:
         warnings.append(f"failed in {len(failures)} of {made} blocks: {failures['message'].iloc[0]}")
-    server, _, codec = system.partition("+")
-    row: dict[str, Any] = {"system": system, "server": server, "codec": codec or None, "workload": workload}
+    row: dict[str, Any] = {"system": system, "server": planned.server, "codec": planned.codec}
+    row |= workload_columns(asked)
     row |= {"launches_count": len(launches), "launches_made_count": made, "warnings": warnings, "status": "ok"}
     if not rows.empty:
         row |= {name: rows[name].iloc[-1] for name in _DESCRIBING}

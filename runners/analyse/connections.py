@@ -22,10 +22,9 @@ from runners.store.ledger import Run
 
 
 def levels(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows whose workload names a number of connections, with ``name`` (``json10``) and ``connections`` (20)."""
-    parts = frame["workload"].str.extract(r"^(.+)@(\d+)$")
-    found = frame.assign(name=parts[0], connections=pd.to_numeric(parts[1]))
-    return found[found["connections"].notna()].astype({"connections": int})
+    """Return the rows whose load is a number of connections, with ``name`` (``json10``) and ``connections`` (20)."""
+    found = frame[frame["shape_connections_count"].notna()]
+    return found.assign(name=found["workload_name"], connections=found["shape_connections_count"].astype(int))
 
 
 def memory_per_connection(usage: pd.DataFrame) -> pd.DataFrame:

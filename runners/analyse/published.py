@@ -22,6 +22,7 @@ from runners.core.folders import PUBLISHED
 from runners.core.records import percentile_column
 from runners.core.units import parse_count, parse_duration
 from runners.generators import autocannon_text, wrk_text
+from runners.store.migrations import workload_of_label
 
 T = TypeVar("T")
 
@@ -95,7 +96,8 @@ def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
 
     Columns
     -------
-    source, experiment, system, workload, machine, generator; throughput_rps, p50_s …, max_s, mean_s, stddev_s, tm99_s, requests_count,
+    source, experiment, system, workload, workload_name, shape_connections_count, machine, generator;
+    throughput_rps, p50_s …, max_s, mean_s, stddev_s, tm99_s, requests_count,
     duration_s, errors_count, rss_peak_bytes, build_s with its CPU times, offered_rps. What was not published is NaN. Latencies are as
     printed: wrk's after its correction.
     """
@@ -106,6 +108,9 @@ def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
         if not file.repeats
         for row in read_file(folder / name / file.name, source, file)
     ]
+    for row in rows:
+        parts = workload_of_label(row["workload"])
+        row |= {"workload_name": parts["name"], "shape_connections_count": parts["shape"]["connections"]}
     # Of one cell a tool's output says one thing, a sentence beside it another.
     keys = ["source", "experiment", "system", "workload"]
     return pd.DataFrame(rows).groupby(keys, sort=False, as_index=False).first()

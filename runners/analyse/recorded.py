@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from runners.analyse.tables import Tables
+from runners.core.records import LoadShape, System, Workload
 from runners.machine.topology import parse_cpu_list
 from runners.store.ledger import Run
 
@@ -19,6 +21,19 @@ class Recorded:
     run: Run
     record: dict[str, Any]
     tables: Tables
+
+    @cached_property
+    def systems(self) -> dict[str, System]:
+        """Label → what it stands for, of every planned system."""
+        return {label: System(**parts) for label, parts in self.record["systems"].items()}
+
+    @cached_property
+    def workloads(self) -> dict[str, Workload]:
+        """Label → what it stands for, of every planned workload."""
+        return {
+            label: Workload(**{**parts, "shape": LoadShape(**parts["shape"])})
+            for label, parts in self.record["workloads"].items()
+        }
 
     @property
     def profile(self) -> str:

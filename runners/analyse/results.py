@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.cells import build_cells, build_curves
-from runners.analyse.checks.trial import ERRORS_TOLERANCE
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
 from runners.analyse.connections import ForClaims, for_claims, read_builds
 from runners.analyse.latencies import Latencies, latencies_of
@@ -19,6 +18,7 @@ from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import Recorded
 from runners.analyse.tables import build_tables
 from runners.core.records import GENERATOR_LIMITED, PLACEBO, Interval
+from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.stats.estimates import Comparison, as_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
 from runners.store.ledger import Run
@@ -38,7 +38,7 @@ class Results(Recorded):
     @cached_property
     def cells(self) -> pd.DataFrame:
         """See :func:`runners.analyse.cells.build_cells`."""
-        planned = [tuple(cell) for cell in self.record["cells"]]
+        planned = [(self.systems[system], self.workloads[workload]) for system, workload in self.record["cells"]]
         return build_cells(self.tables, self.throughputs, planned, self.record["nonconforming"])
 
     @property
@@ -129,10 +129,10 @@ class Results(Recorded):
         names = list(known[["system", "workload"]].itertuples(index=False, name=None))
         rows = []
         for system, label in names:
-            workload, _, shape = label.partition("@")
-            if shape and (system, workload) in names:
-                found = self.paired((system, label), (system, workload))
-                rows.append((system, workload, shape, *(found[name] for name in RATIO)))
+            workload = self.workloads[label]
+            if workload.shape.name and (system, workload.base_label) in names:
+                found = self.paired((system, label), (system, workload.base_label))
+                rows.append((system, workload.base_label, workload.shape.name, *(found[name] for name in RATIO)))
         return pd.DataFrame(rows, columns=["system", "workload", "shape", *RATIO])
 
     @cached_property

@@ -25,7 +25,7 @@ from runners.stats.verdicts import bound, verdict
 from runners.store.ledger import Run
 
 BASELINE = "run A"
-_ABOUT = ("system", "server", "codec", "workload", "operations_count")
+_ABOUT = ("system", "server", "codec", "workload", "workload_title", "operations_count")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class BeforeAfter:
 
         Columns
         -------
-        system, server, codec, workload, operations_count; unchanged (the server is the same in both runs); bottleneck (of
+        system, server, codec, workload, workload_title, operations_count; unchanged (the server is the same in both runs); bottleneck (of
         run B); a_rps and b_rps with _low_ and _high_; ratio (b over a), p99_ratio and cpu_ratio with _low and _high; bound,
         verdict (of b against a; empty for the control, which repeats another cell), status (ok).
         """

@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from runners.analyse.cells import workload_columns
 from runners.analyse.results import Results
 from runners.analyse.run_comparison import BeforeAfter
 from runners.core.folders import PROCESSED
-from runners.core.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, percentile_column
+from runners.core.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, Workload, percentile_column
 from runners.store.processed import comparison_folder, processed_folder
 
 _PARTS = {"value": "", "low": "low_", "high": "high_"}
 
 TABLES = ("trials", "latency", "usage", "checks")
 """Of :class:`runners.analyse.tables.Tables`, those that are written as Parquet."""
+# Columns of a workload: its label says as much.
+_NOT_IN_SUMMARY = workload_columns(Workload("")).keys() - {"workload"}
 _INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_per_request_{}_s"} | {
     percentile_column(percentile): percentile_column(percentile).replace("_s", "_{}_s") for percentile in PERCENTILES
 }
@@ -119,7 +122,8 @@ def _compared_cell(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell(row: pd.Series) -> dict[str, Any]:
-    found = {str(name): value for name, value in row.items() if "_low" not in str(name) and "_high" not in str(name)}
+    shown = [str(name) for name in row.index if name not in _NOT_IN_SUMMARY]
+    found = {name: row[name] for name in shown if "_low" not in name and "_high" not in name}
     for name, pattern in _INTERVALS.items():
         if name in found:
             found[name] = {"value": row[name], "low": row[pattern.format("low")], "high": row[pattern.format("high")]}

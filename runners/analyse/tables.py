@@ -66,7 +66,9 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
     failures: list[dict[str, Any]] = []
     bins: list[pd.DataFrame] = []
     for record in records:
+        connections = record["shape"]["connections"]
         keys = {name: record[name] for name in _KEYS}
+        keys["shape_connections_count"] = np.nan if connections is None else connections
         if record["failure"]:
             failures.append({**keys, **record["failure"]})
             continue

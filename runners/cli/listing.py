@@ -7,6 +7,7 @@ from typing import Any
 
 from runners import __version__
 from runners.core.notebooks import experiments
+from runners.core.records import PLACEBO
 from runners.measure.conformance import conforming, full_image
 from runners.store.ledger import runs
 from runners.store.processed import processed_folder, read_summary
@@ -57,7 +58,9 @@ def _runs(experiment: str) -> list[dict[str, Any]]:
                 "state": state(known),
                 "started_at": record["started_at"],
                 "profile": record["profile"],
-                "systems": list(dict.fromkeys(system.partition("+")[0] for system, _ in record["cells"])),
+                "systems": list(
+                    dict.fromkeys(PLACEBO if each["placebo"] else each["server"] for each in record["systems"].values())
+                ),
                 "headline": summary["headline"] if summary else None,
             }
         )

@@ -67,7 +67,7 @@ def try_lock(name: str) -> int | None:
 
 
 def is_locked(name: str, *, also_shared: bool = False) -> bool:
-    """Return whether anyone holds the lock `name` of this user alone, or, where that is asked, together with others."""
+    """Return whether anyone holds the lock `name` of this user alone, or, if `also_shared`, together with others."""
     handle = _open_lock(name)
     try:
         # Two that only look at the same moment must not take each other for a holder.

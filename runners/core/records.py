@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 TRIAL_SCHEMA = "wrkbook.trial/5"
-RUN_SCHEMA = "wrkbook.run/1"
+RUN_SCHEMA = "wrkbook.run/2"
 SUMMARY_SCHEMA = "wrkbook.summary/3"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
@@ -80,10 +80,14 @@ class Workload:
     @property
     def label(self) -> str:
         """Return a short unique text for columns and file names: ``decode-10``, ``ping-delay-10ms``, ``sql2-20``, ``json10@20000``."""
+        return f"{self.base_label}@{self.shape.name}" if self.shape.name else self.base_label
+
+    @property
+    def base_label(self) -> str:
+        """Return the label of the same workload in the run's own load."""
         size = self.operations if self.operations is not None else self.count
         text = self.name if size is None else f"{self.name}-{size}"
-        text += "" if self.delay_ms is None else f"-{self.delay_ms}ms"
-        return f"{text}@{self.shape.name}" if self.shape.name else text
+        return text if self.delay_ms is None else f"{text}-{self.delay_ms}ms"
 
 
 @dataclass(frozen=True)
@@ -242,10 +246,6 @@ class Interval:
     def half_width_ratio(self) -> float:
         """Return half the width of the interval, relative to the value; infinite for a value of 0."""
         return (self.high - self.low) / 2 / abs(self.value) if self.value else float("inf")
-
-    def as_dict(self) -> dict[str, float]:
-        """Return the fields for ``summary.json``."""
-        return {"value": self.value, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)

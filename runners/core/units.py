@@ -16,6 +16,7 @@ from runners.core.records import PLACEBO
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40, "P": 2.0**50}
+_SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 
 
@@ -65,31 +66,17 @@ def format_duration(seconds: float) -> str:
 
 def format_size(size_bytes: float) -> str:
     """Format a size in binary units: ``9 B``, ``5.2 KiB``, ``1.13 GiB``."""
-    return _with_prefix(size_bytes, 1024.0, ("B", "KiB", "MiB", "GiB", "TiB"))
-
-
-def format_rate(per_second: float) -> str:
-    """Format a rate in requests per second: ``812/s``, ``63.4 k/s``, ``1.2 M/s``."""
-    return _with_prefix(per_second, 1000.0, ("/s", "k/s", "M/s", "G/s")).replace(" /s", "/s")
-
-
-def format_ratio_interval(value: float, low: float, high: float) -> str:
-    """Format a ratio with its interval: ``1.23 × (1.21 to 1.25)``."""
-    return f"{value:.2f} × ({low:.2f} to {high:.2f})"
+    if math.isnan(size_bytes):
+        return "–"
+    value, step = size_bytes, 0
+    while abs(value) >= 0.9995 * 1024 and step < len(_SIZES) - 1:
+        value, step = value / 1024, step + 1
+    return f"{_significant(value)} {_SIZES[step]}"
 
 
 def format_half_width(ratio: float) -> str:
     """Format an interval's half-width as a share of its value: ``±2.0 %``; beyond 100 % (two launches) without the number."""
     return f"±{ratio * 100:.1f} %" if ratio <= 1 else "more than ±100 %"
-
-
-def _with_prefix(value: float, base: float, units: tuple[str, ...]) -> str:
-    if math.isnan(value):
-        return "–"
-    step = 0
-    while abs(value) >= 0.9995 * base and step < len(units) - 1:
-        value, step = value / base, step + 1
-    return f"{_significant(value)} {units[step]}"
 
 
 def _significant(value: float) -> str:
@@ -113,14 +100,20 @@ WIDEST = 2.0
 
 def quantity(value: float, low: float, high: float, scale: Scale) -> str:
     """Format a value with its 95 % interval, three significant digits, one unit: ``61.2 k requests/s (60.1 to 62.3)``."""
+    text, interval = quantity_parts(value, low, high, scale)
+    return f"{text} ({interval})" if interval else text
+
+
+def quantity_parts(value: float, low: float, high: float, scale: Scale) -> tuple[str, str]:
+    """Return the value and the interval of :func:`quantity` apart, for tables; a missing interval is empty."""
     factor, unit = unit_of(value, scale)
     places = decimals(value / factor)
     text = f"{value / factor:.{places}f} {unit}"
     if math.isnan(low) or math.isnan(high):
-        return text
+        return text, ""
     if 0 < low * WIDEST < high:
-        return f"{text} (interval not known)"
-    return f"{text} ({low / factor:.{places}f} to {high / factor:.{places}f})"
+        return text, "interval not known"
+    return text, f"{low / factor:.{places}f} to {high / factor:.{places}f}"
 
 
 def amount(value: float, scale: Scale) -> str:

@@ -115,6 +115,8 @@ class OnTrial:
             "machine": machine_facts(),
             "versions": project_facts(),
             "cells": [],
+            "systems": {},
+            "workloads": {},
             "compared": [],
             "floor": None,
             "nonconforming": {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -56,6 +57,8 @@ def run_record(
         | {"builds": {name: artifact.key for name, artifact in artifacts.items()}}
         | project_facts(),
         "cells": [[cell.system.name, cell.workload.label] for cell in design.cells],
+        "systems": {system.name: asdict(system) for system in design.systems},
+        "workloads": {cell.workload.label: asdict(cell.workload) for cell in design.cells},
         "compared": [workload.label for workload in design.compared],
         "floor": design.floor,
         "nonconforming": nonconforming,

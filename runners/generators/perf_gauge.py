@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.core.records import Load, LoadErrors, LoadResult, Request
+from runners.core.thresholds import LEAST_OFFERED
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.generators.perf_gauge_report import Push, Report, is_status, parse_report
 from runners.stats.histograms import merge
@@ -180,7 +181,7 @@ def _warnings(load: Load, report: Report, push: Push, errors: LoadErrors) -> lis
         if each.count > 1:
             warnings.append(f"each client sends {each.count} requests back to back every {each.every_ms} ms")
         achieved = (report.requests_count + push.lost_count) / report.duration_s / load.rate_rps
-        if achieved < 0.99:
+        if achieved < LEAST_OFFERED:
             warnings.append(
                 f"only {achieved:.1%} of the offered rate were sent: the clients waited for answers, or the limiter ran late"
             )

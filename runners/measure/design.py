@@ -15,6 +15,8 @@ from runners.systems.catalogue import Catalogue
 
 BATCHED = ("discard", "decode", "roundtrip", "decode-as-published", "roundtrip-as-published")
 DELAYS_MS = (10,)
+OWN_CONNECTION_COUNTS = {"blog": "blog_connection_counts"}
+"""Workload → the parameter that holds its own numbers of connections, where they differ from those of the others."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,12 @@ def load_shapes(parameters: Parameters) -> list[LoadShape]:
     if parameters.connection_counts:
         return connection_shapes(parameters.connection_counts)
     return [LoadShape(), *(LoadShape(name, generator=name) for name in parameters.generators[1:])]
+
+
+def own_load_shapes(parameters: Parameters) -> dict[str, list[LoadShape]]:
+    """Return workload → its own loads, for those whose numbers of connections are a parameter that is set."""
+    counts = {name: getattr(parameters, parameter) for name, parameter in OWN_CONNECTION_COUNTS.items()}
+    return {name: connection_shapes(own) for name, own in counts.items() if own}
 
 
 def connection_shapes(counts: Sequence[int]) -> list[LoadShape]:

@@ -18,7 +18,7 @@ from runners.analyse.tables import load_results
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters, Profile
 from runners.core.records import LoadShape
-from runners.generators.perf_gauge import PerfGauge, paced
+from runners.generators.perf_gauge import paced
 from runners.measure.block import measure_block
 from runners.measure.design import Cell, Design
 from runners.measure.settings import BlockSettings
@@ -50,21 +50,12 @@ class RatedLoad:
         return replace(self.capacity, name=self.name)
 
     def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> dict[str, Any]:
-        """Return what ``run.json`` says of it: its ``shape`` at a rate, and the ``systems`` that are measured with it (None: all)."""
+        """Return what ``run.json`` says of it: its name as ``load``, its ``shape`` at a rate, and the ``systems`` (None: all)."""
         clients, asked_rps = paced(rate_rps)
         shape = replace(
             self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps
         )
-        return {"shape": asdict(shape), "systems": systems}
-
-
-_MAXIMUM = LoadShape("maximum", PerfGauge.name)
-_CONNECTING = LoadShape("no-keepalive-capacity", PerfGauge.name, keepalive_requests=1)
-RELAYED: tuple[RatedLoad, ...] = (
-    RatedLoad("no-keepalive", _CONNECTING, "connection_rate_rps", (3500.0, 1500.0)),
-    RatedLoad("moderate", _MAXIMUM, "request_rate_rps", (25_000.0, 25_000.0)),
-)
-UNLIMITED: tuple[LoadShape, ...] = (_CONNECTING, _MAXIMUM, LoadShape("maximum-wrk", "wrk"))
+        return {"load": self.name, "shape": asdict(shape), "systems": systems}
 
 
 def plan_rates(settings: BlockSettings, rated: Sequence[RatedLoad], parameters: Parameters) -> dict[str, Any]:
@@ -128,7 +119,7 @@ def with_rates(design: Design, planned: Mapping[str, Any] | None) -> Design:
     tiers_of: dict[str, list[tuple[LoadShape, list[str] | None]]] = {}
     for entry in planned["loads"]:
         shape = LoadShape(**entry["shape"])
-        tiers_of.setdefault(shape.name.removesuffix(FAST), []).append((shape, entry["systems"]))
+        tiers_of.setdefault(entry["load"], []).append((shape, entry["systems"]))
     cells = [
         Cell(cell.system, replace(workload, shape=shape))
         for workload in dict.fromkeys(cell.workload for cell in design.cells)

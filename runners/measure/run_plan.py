@@ -15,7 +15,7 @@ from runners.machine.facts import raise_open_files_limit
 from runners.machine.pinning import PinningPlan, plan_pinning, plan_with_backend
 from runners.machine.topology import Core, read_cores
 from runners.measure.connection_limits import LeftOut, fitted
-from runners.measure.design import DELAYS_MS, Design, connection_shapes, design, load_shapes
+from runners.measure.design import DELAYS_MS, Design, design, load_shapes, own_load_shapes
 from runners.measure.fixed_rates import RatedLoad, with_rates
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue, Server
@@ -125,7 +125,7 @@ def plan_run(
             delays_ms=delays_ms,
             counts=parameters.counts,
             shapes=asked or load_shapes(fits),
-            own_shapes={"blog": connection_shapes(counts)} if (counts := fits.blog_connection_counts) else {},
+            own_shapes=own_load_shapes(fits),
             fresh=fresh,
             only=only,
         ),

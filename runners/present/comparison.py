@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from runners.analyse.run_comparison import BeforeAfter
+from runners.analyse.run_differences import Difference
 from runners.core.records import PLACEBO
-from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity, system_title
+from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity, quantity_parts, system_title
 from runners.present.kit.frames import (
     RUNS_BAND,
     SMALLEST_BAND_RATIO,
-    BeforeAfter,
-    Difference,
     band_ratio,
     ordered,
     without_placebo,
@@ -86,7 +86,7 @@ def _ratio(row: Mapping[str, object], name: str, side: str = "") -> Cell:
     value, low, high = (float(str(row[f"{name}{part}"])) for part in ("", "_low", "_high"))
     if pd.isna(value):
         return Cell("–", "not estimable", "muted")
-    text, _, interval = quantity(value, low, high, RATIOS).removesuffix(")").partition(" (")
+    text, interval = quantity_parts(value, low, high, RATIOS)
     return Cell(side + text, interval)
 
 

@@ -13,9 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter
 
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
-from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity
-from runners.present.kit.frames import Results, measured, without_placebo
+from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity, quantity_parts
+from runners.present.kit.frames import measured, without_placebo
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.kit.theme import HUES, INK, QUIET, RULE, Chart, mixed, panels, themed
 
@@ -114,8 +115,7 @@ def delays(results: Results) -> Fragment:
     rows = []
     for row in _delayed(results).to_dict("records"):
         nominal = row["nominal_s"]
-        median = quantity(row["p50_s"], row["p50_low_s"], row["p50_high_s"], TIMES)
-        text, _, interval = median.removesuffix(")").partition(" (")
+        text, interval = quantity_parts(row["p50_s"], row["p50_low_s"], row["p50_high_s"], TIMES)
         rows.append(
             [
                 Cell(row["system"], kind="name"),

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 from IPython.display import display
 
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import format_duration, format_half_width
 from runners.present import narrative
-from runners.present.kit.frames import Results, leaders, measured, without_placebo, workload_title
+from runners.present.kit.frames import leaders, measured, without_placebo, workload_title
 from runners.present.kit.markup import Fragment, unbroken
 from runners.present.throughput import sentences
 

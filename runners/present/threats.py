@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from runners.analyse.results import Results
 from runners.core.records import PLACEBO
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, listing
-from runners.present.kit.frames import Results, is_rated, measured, without_placebo
+from runners.present.kit.frames import is_rated, measured, without_placebo
 from runners.present.narrative import Narrative
 
 _OFTEN = 0.1

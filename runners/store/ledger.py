@@ -22,6 +22,7 @@ from typing import Any
 from runners.core.errors import WrkbookError
 from runners.core.folders import RAW
 from runners.core.records import RUN_SCHEMA, TRIAL_SCHEMA
+from runners.store.migrations import run_from_1
 
 # The run that comes with the project: every notebook, measured on one machine.
 REFERENCE = "reference"
@@ -91,6 +92,8 @@ class Run:
             ) from error
         except ValueError as error:
             raise WrkbookError(f"{path} is damaged: {error}", "start a new run") from error
+        if record.get("schema") == "wrkbook.run/1":
+            return run_from_1(record)
         if record.get("schema") != RUN_SCHEMA:
             raise WrkbookError(
                 f"{path} has the schema {record.get('schema')!r}, this version reads {RUN_SCHEMA!r}", "start a new run"

@@ -138,16 +138,6 @@ class ServerProcess:
         return descendants(self._sandbox.pid) if self._sandbox is not None else []
 
     @property
-    def ended_cpu_s(self) -> float:
-        """CPU time of those of its processes that have ended, in seconds (clock ticks).
-
-        A server with a process for each connection loses them one by one, and with them what they have used: their parent,
-        the first process, has it in its own account of its children.
-        """
-        times = [psutil.Process(pid).cpu_times() for pid in self.first_pids]
-        return float(sum(time.children_user + time.children_system for time in times))
-
-    @property
     def first_pids(self) -> list[int]:
         """Its first process, which started all others; empty when it has ended."""
         return first_of(self.pids)

@@ -35,16 +35,6 @@ def listening_inodes(port: int) -> set[int]:
     return found
 
 
-def listening_addresses(port: int) -> set[str]:
-    """The addresses on which `port` is listened on, as the kernel writes them (``0100007F`` is 127.0.0.1)."""
-    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    lines += Path("/proc/net/tcp6").read_text().splitlines()[1:] if Path("/proc/net/tcp6").exists() else []
-    fields = (line.split() for line in lines)
-    return {
-        row[1].rsplit(":", 1)[0] for row in fields if row[3] == _LISTEN and int(row[1].rsplit(":", 1)[1], 16) == port
-    }
-
-
 def established_count(port: int) -> int:
     """How many connections to `port` on this machine are established, counted at the side that has accepted them.
 

@@ -45,6 +45,7 @@ def run_of(folder, cells, blocks=4, **about) -> Run:
             "machine": {"cpu": "a CPU", "cpus_count": 2, "kernel": "6.1"},
             "versions": {},
             "cells": [[system, f"json10@{count}"] for system, count in plan],
+            **synthetic.described([(system, f"json10@{count}") for system, count in plan], first),
             "compared": sorted(labels, key=lambda label: int(label.split("@")[1])),
             "floor": None,
             "nonconforming": {},

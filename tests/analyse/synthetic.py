@@ -4,6 +4,7 @@ import random
 
 from runners.core.records import MEASURED_KINDS, Histogram, Load
 from runners.store.ledger import Run
+from runners.store.migrations import workload_of_label
 from tests.generators import wrk_printer
 
 CONNECTIONS = 80
@@ -89,6 +90,8 @@ def trial(block: int, system: str, workload: str, rates: list[float], **about) -
         "workload": workload,
         "workload_name": name,
         "operations": int(operations) if operations else None,
+        "count": None,
+        "shape": {"name": "", "connections": None},
         "path": f"/{name}",
         "body_bytes": 560,
         "cpus": {"server": "0", "generator": "1", "housekeeping": "1"},
@@ -102,6 +105,20 @@ def trial(block: int, system: str, workload: str, rates: list[float], **about) -
         "block_started_at": "2026-01-01T00:00:00+00:00",
         "block_s": 10.0,
     }
+
+
+def described(cells, baseline) -> dict:
+    """What a run's record says of the systems and workloads of its cells."""
+    servers = {name: baseline if name == "placebo" else name for name, _ in cells}
+    systems = {
+        name: {
+            "server": label.partition("+")[0],
+            "codec": label.partition("+")[2] or None,
+            "placebo": name == "placebo",
+        }
+        for name, label in servers.items()
+    }
+    return {"systems": systems, "workloads": {label: workload_of_label(label) for _, label in cells}}
 
 
 def run_of(tmp_path, rates: dict[tuple[str, str], float], blocks: int = 8, noise: float = 0.005, **about) -> Run:
@@ -121,6 +138,7 @@ def run_of(tmp_path, rates: dict[tuple[str, str], float], blocks: int = 8, noise
             "machine": {"cpu": "a CPU", "cpus_count": 2, "kernel": "6.1"},
             "versions": {},
             "cells": [list(cell) for cell in rates],
+            **described(rates, "fast+a"),
             "compared": [workload for workload in workloads if not workload.startswith("discard")],
             "floor": "discard",
             "nonconforming": about.pop("nonconforming", {}),

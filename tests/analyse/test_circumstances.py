@@ -5,10 +5,12 @@ from types import SimpleNamespace
 from runners.analyse.claims.flaws import circumstances, load_faults
 from runners.analyse.claims.register import load_claims
 from runners.analyse.published import sources
+from runners.core.records import System
 
 CLAIMS = {claim.id: claim for claim in load_claims()}
 RUN = SimpleNamespace(
     machine={"cpu": "AMD EPYC"},
+    systems={"net-http": System("net-http"), "express": System("express")},
     versions={
         "components": {
             "Go (net-http)": "1.27",

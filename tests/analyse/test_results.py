@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
+from runners.analyse.cells import workload_columns
 from runners.analyse.results import analyse
 from runners.analyse.summary import write_processed
 from runners.analyse.tables import measured_windows
+from runners.core.records import LoadShape, Workload
 from runners.store.processed import read_summary
 from tests.analyse.synthetic import run_of, trial
 
@@ -302,3 +304,15 @@ def test_the_same_raw_records_give_the_same_numbers(results, tmp_path):
         for name, found in (("a", results), ("b", again))
     ]
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("workload", "title"),
+    [
+        (Workload("decode", operations=1), "decode, 1 operation"),
+        (Workload("sql2", count=20, shape=LoadShape("autocannon")), "sql2, 20 records, autocannon"),
+        (Workload("ping-delay", delay_ms=20), "ping-delay-20ms"),
+    ],
+)
+def test_a_workload_has_a_title_in_words(workload, title):
+    assert workload_columns(workload)["workload_title"] == title

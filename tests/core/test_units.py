@@ -8,8 +8,6 @@ from hypothesis import given, strategies as st
 from runners.core.units import (
     format_duration,
     format_half_width,
-    format_rate,
-    format_ratio_interval,
     format_size,
     parse_binary_size,
     parse_count,
@@ -76,18 +74,6 @@ def test_durations_are_shown_with_three_digits(seconds, text):
 )  # fmt: skip
 def test_sizes_are_shown_in_binary_units(size_bytes, text):
     assert format_size(size_bytes) == text
-
-
-@pytest.mark.parametrize(
-    ("per_second", "text"),
-    [(812, "812/s"), (63_400, "63.4 k/s"), (1.2e6, "1.2 M/s"), (999.9, "1 k/s"), (0, "0/s"), (float("nan"), "–")],
-)
-def test_rates_are_shown_with_their_prefix(per_second, text):
-    assert format_rate(per_second) == text
-
-
-def test_a_ratio_is_shown_with_its_interval():
-    assert format_ratio_interval(1.2345, 1.2051, 1.25) == "1.23 × (1.21 to 1.25)"
 
 
 @given(st.floats(1e-9, 100))

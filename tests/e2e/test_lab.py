@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import expect
 
 from runners.core.folders import NOTEBOOKS, PROJECT
-from runners.systems.sockets import listening_addresses
 from tests.e2e.browser import browser
 from tests.free_ports import free_ports
+from tests.systems.seen import listening_addresses
 
 pytestmark = pytest.mark.e2e
 NOTEBOOK = "01-ping.ipynb"

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from runners.core.errors import WrkbookError
 from runners.core.parameters import check_parameters
 from runners.core.records import System, Workload
-from runners.measure.design import Cell, design, load_shapes, side_by_side
+from runners.measure.design import Cell, design, load_shapes, own_load_shapes, side_by_side
 from runners.systems.catalogue import Catalogue
 
 
@@ -48,6 +48,14 @@ def test_each_workload_is_asked_for_in_each_shape_of_the_load():
         "",
         "autocannon",
     ]
+
+
+def test_a_workload_with_numbers_of_connections_of_its_own_is_not_measured_at_those_of_the_others():
+    parameters = check_parameters({"connection_counts": [10, 1000], "blog_connection_counts": [20]})
+    shapes, own = load_shapes(parameters), own_load_shapes(parameters)
+    cells = names(design(Catalogue(), ["json10", "blog"], systems=["net-http"], shapes=shapes, own_shapes=own))
+    assert list(dict.fromkeys(workload for _, workload in cells)) == ["json10@10", "json10@1000", "blog@20"]
+    assert own_load_shapes(check_parameters({"connection_counts": [10]})) == {}
 
 
 def test_of_a_workload_with_several_sizes_the_first_alone_is_asked_for_in_every_shape():

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.core.records import Load, LoadShape, Request, System, Workload
+from runners.experiments.proxy_loads import RELAYED
 from runners.generators.perf_gauge import PerfGauge, paced, portion
 from runners.measure.design import Cell, Design
-from runners.measure.fixed_rates import RELAYED, planned_rate, round_down, tiers, with_rates
+from runners.measure.fixed_rates import planned_rate, round_down, tiers, with_rates
 
 CONNECTING = RELAYED[0]
 RATES = st.floats(5, 80_000)

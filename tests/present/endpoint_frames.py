@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from runners.core.records import PLACEBO
-from tests.present.frames import make_sample
+from tests.present.frames import labelled, make_sample
 
 SYSTEMS = {"alpha": 1.0, "beta": 1.5, "gamma": 0.5, PLACEBO: 1.0}
 RATES = {
@@ -67,7 +67,7 @@ def _cell(system, label):
     asks = workload.startswith("sql")
     cost = 0.95 / rate if not asks else 0.5 / rate
     row = {
-        "system": system, "server": system, "codec": None, "workload": label, "status": "ok",
+        "system": system, "server": system, "codec": None, **labelled(label), "status": "ok",
         "generator": shape or "first", "operations_count": np.nan, "body_bytes": 0, "errors_count": 0, "warnings": [],
         "records_count": float(workload.partition("-")[2] or np.nan),
         "throughput_rps": rate, "throughput_low_rps": rate * 0.97, "throughput_high_rps": rate * 1.03,

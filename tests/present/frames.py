@@ -5,8 +5,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from runners.core.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, Interval, percentile_column
+from runners.analyse.cells import workload_columns
+from runners.core.records import (
+    GENERATOR_LIMITED,
+    PERCENTILES,
+    PLACEBO,
+    Interval,
+    LoadShape,
+    Workload,
+    percentile_column,
+)
 from runners.stats.verdicts import bound, verdict
+from runners.store.migrations import workload_of_label
 
 FLOORS = {"gin": 78_000.0, "drogon": 121_000.0}
 SYSTEMS = [
@@ -65,6 +75,12 @@ class Sample:
     )
 
 
+def labelled(label):
+    """The columns of a workload with this label."""
+    parts = workload_of_label(label)
+    return workload_columns(Workload(**{**parts, "shape": LoadShape(**parts["shape"])}))
+
+
 def make_sample(seed: int = 1) -> Sample:
     """A plausible run: decode of 1 and 10 operations, and the floor under it."""
     draw = np.random.default_rng(seed)
@@ -100,7 +116,7 @@ def _cell(draw, system, server, codec, workload, operations, rate):
         "system": system,
         "server": server,
         "codec": codec,
-        "workload": workload,
+        **labelled(workload),
         "operations_count": operations,
         "body_bytes": 377 * operations + 20,
         "throughput_rps": rate,

@@ -8,7 +8,7 @@ from matplotlib.container import BarContainer
 from PIL import Image
 
 from runners.core.records import PLACEBO
-from runners.present.kit.theme import THEME, Chart, looks, use_theme
+from runners.present.kit.theme import Chart, looks
 from runners.present.throughput import charts, curves
 from tests.present.frames import make_sample
 
@@ -138,14 +138,6 @@ def test_a_chart_is_a_small_opaque_picture_sharper_than_a_plain_screen(sample):
     assert len(png) < 150_000
     assert picture.size[0] == 1.5 * 96 * 9
     assert picture.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
-
-
-def test_the_theme_is_one_call():
-    import matplotlib as mpl
-
-    with mpl.rc_context():
-        use_theme()
-        assert mpl.rcParams["figure.facecolor"] == THEME["figure.facecolor"] == "white"
 
 
 def offsets(collections):

@@ -10,6 +10,7 @@ from runners.analyse.run_differences import Difference
 from runners.core.records import PLACEBO
 from runners.present import comparison as before_after
 from runners.present.throughput import charts
+from tests.present.frames import labelled
 from tests.present.test_charts import drawn_panels, words
 
 MOVED = CommonFactor(0.9, 0.89, 0.91, 2, unchanged=True)
@@ -42,7 +43,7 @@ def row(system, ratio, verdict, workload="decode-10", **about):
     ratios = {}
     for name, value in (("ratio", ratio), ("p99_ratio", 1 / ratio), ("cpu_ratio", 1 / ratio)):
         ratios |= {name: value, f"{name}_low": value * 0.99, f"{name}_high": value * 1.01}
-    facts = {"system": system, "server": server, "codec": codec or None, "workload": workload, "operations_count": 10.0}
+    facts = {"system": system, "server": server, "codec": codec or None, **labelled(workload), "operations_count": 10.0}
     facts |= {"unchanged": False, "bottleneck": "server", "status": "ok", "bound": "", "verdict": verdict}
     return facts | rates | ratios | about
 

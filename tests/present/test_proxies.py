@@ -12,6 +12,7 @@ from runners.core.records import PERCENTILES, PLACEBO, percentile_column
 from runners.present import narrative
 from runners.present.proxies import sentences as proxy_sentences, tables as proxy_tables
 from runners.present.throughput import charts, limits, sentences
+from tests.present.frames import labelled
 
 DIRECT = "nginx"
 CONNECTING, MODERATE = "relay@no-keepalive", "relay@moderate"
@@ -35,7 +36,7 @@ NOTES = {
 def cell(system, workload, offered=math.nan):
     rate = RATES[system] if math.isnan(offered) else offered
     cpu_s = CPU_US[system] * 1e-6
-    row = {"system": system, "server": DIRECT if system == PLACEBO else system, "codec": None, "workload": workload}
+    row = {"system": system, "server": DIRECT if system == PLACEBO else system, "codec": None, **labelled(workload)}
     row |= {"operations_count": math.nan, "offered_rps": offered, "status": "ok", "warnings": [], "errors_count": 0}
     row |= {"generator": "wrk" if workload == MAXIMUM else "perf-gauge", "little_ratio": 1.0, "errors_fraction": 0.0}
     row |= {"throughput_rps": rate, "throughput_low_rps": rate * 0.97, "throughput_high_rps": rate * 1.03}

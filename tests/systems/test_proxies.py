@@ -19,9 +19,10 @@ from runners.systems.backend import backends_of
 from runners.systems.build import build
 from runners.systems.catalogue import Build
 from runners.systems.process import ServerProcess
-from runners.systems.sockets import LOOPBACK, is_free, listening_addresses
+from runners.systems.sockets import LOOPBACK, is_free
 from tests.free_ports import free_ports
 from tests.systems.conftest import PROXIES
+from tests.systems.seen import listening_addresses
 
 pytestmark = pytest.mark.servers
 OURS = "asio-relay"

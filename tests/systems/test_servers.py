@@ -14,9 +14,10 @@ from runners.contract.conformance import agree, check, storm
 from runners.core.errors import WrkbookError
 from runners.core.folders import PROJECT
 from runners.measure.sampling import role_sample
-from runners.systems.sockets import LOOPBACK, is_free, listening_addresses
+from runners.systems.sockets import LOOPBACK, is_free
 from tests.contract.strategies import damaged_bodies, good_bodies
 from tests.systems.conftest import NAMES
+from tests.systems.seen import listening_addresses
 
 pytestmark = pytest.mark.servers
 DECODERS = [name for name in NAMES if name in ("drogon", "gin")]

@@ -18,7 +18,8 @@ _NOISE_TOLERANCE = 0.02
 _TAKEN_TOLERANCE = 0.10
 # A machine on which other processes use more than this is not idle: the rest counts as other load.
 _MOST_IDLE_SHARE = 0.03
-_CLOCK_TOLERANCE = 0.10
+# Of the CPUs' clock frequency within a trial.
+_FREQUENCY_TOLERANCE = 0.10
 _STALL_TOLERANCE = 0.01
 
 
@@ -48,7 +49,7 @@ def throttling(record: dict[str, Any], windows: Windows) -> Check:
         detail = f"the clock of the server's CPUs stayed within {fallen:.1%}"
     else:
         detail = "heat slowed nothing" if looks else "neither heat nor clock can be read on this machine"
-    ok = not slowed and fallen <= _CLOCK_TOLERANCE
+    ok = not slowed and fallen <= _FREQUENCY_TOLERANCE
     return Check("throttling", ok, detail, "cool the machine, plug it in, or fix its clock")
 
 

@@ -9,18 +9,19 @@ from typing import Any
 from runners.analyse.checks.machine import memory_pressure, other_load, steal, throttling
 from runners.analyse.usage import ROLES, Windows, complete_looks, seen_by_probes
 from runners.core.records import WINDOW, Bottleneck, Check, LoadResult
+from runners.core.thresholds import ERRORS_TOLERANCE, LEAST_OFFERED
 from runners.stats import histograms
 
-# More errors than this, as a share of the requests: a trial of the run's own load is void, and a cell is not ranked.
-ERRORS_TOLERANCE = 0.001
 SATURATED_FRACTION = 0.95
-_CLOCK_TOLERANCE = 0.05
+# Of the virtual clock of a load generator in time slices.
+_VIRTUAL_CLOCK_TOLERANCE = 0.05
 _LATE_TOLERANCE = 0.02
 _WARMUP_TOLERANCE = 0.10
-_OFFERED = 0.99
 _WORK_TOLERANCE = 0.01
-_OPEN_TOLERANCE = 0.01
-_LITTLE_TOLERANCE = 0.05
+OPEN_TOLERANCE = 0.01
+"""By how much the number of open connections may differ from the one that was asked for."""
+LITTLE_TOLERANCE = 0.05
+"""Share of the connections that throughput × mean service time may leave unexplained: more of it is time in the load generator."""
 
 
 def trial_checks(record: dict[str, Any], windows: Windows) -> list[Check]:
@@ -52,7 +53,7 @@ def clock(record: dict[str, Any], windows: Windows) -> Check:
         f"the load generator's clock showed {worst:.1%} of the time in which it ran; "
         f"{late:.2%} of the CPU's time was used between time slices"
     )
-    ok = abs(worst - 1) <= _CLOCK_TOLERANCE and late <= _LATE_TOLERANCE
+    ok = abs(worst - 1) <= _VIRTUAL_CLOCK_TOLERANCE and late <= _LATE_TOLERANCE
     return Check("clock", ok, detail, "measure in one piece: -p slices 0", void=True)
 
 
@@ -110,7 +111,7 @@ def connections_open(record: dict[str, Any], windows: Windows) -> Check:
     opened = f", open after {opening_s:.2g} s" if opening_s else ""
     detail = f"{worst} of {asked} connections were open{opened}"
     advice = "the server accepts too slowly or refuses: its backlog (listen), its limit of open files (ulimit -Hn)"
-    return Check("connections", abs(worst - asked) <= _OPEN_TOLERANCE * asked, detail, advice)
+    return Check("connections", abs(worst - asked) <= OPEN_TOLERANCE * asked, detail, advice)
 
 
 def errors_by_kind(record: dict[str, Any], windows: Windows) -> Check:
@@ -150,7 +151,7 @@ def offered(record: dict[str, Any], windows: Windows) -> Check:
     """Check that an open loop achieved at least 99 % of the rate that was asked for."""
     worst = min(result.throughput_rps / raw["load"]["rate_rps"] for raw, result in windows)
     advice = "the server, or the load generator, cannot carry this rate: its latencies are not those of that rate"
-    return Check("offered load", worst >= _OFFERED, f"{worst:.1%} of the offered rate was achieved", advice)
+    return Check("offered load", worst >= LEAST_OFFERED, f"{worst:.1%} of the offered rate was achieved", advice)
 
 
 def little(record: dict[str, Any], windows: Windows) -> Check:
@@ -168,7 +169,7 @@ def little(record: dict[str, Any], windows: Windows) -> Check:
     worst = max(ratios, key=lambda ratio: abs(ratio - 1))
     advice = "service times miss time that requests spend waiting in the load generator: trust the throughput more"
     detail = f"throughput × mean service time is {worst:.1%} of the connections"
-    return Check("Little's law", max(excesses) <= _LITTLE_TOLERANCE, detail, advice)
+    return Check("Little's law", max(excesses) <= LITTLE_TOLERANCE, detail, advice)
 
 
 def little_ratio(result: LoadResult) -> float:

@@ -167,13 +167,14 @@ def circumstances(claim: Claim, source: Source, run: Recorded | None, faults: Se
         "published_cpu": source.cpu or "not stated",
         "cpu": str(run.machine.get("cpu", "")) if run else "",
         "published_versions": ", ".join(map(" ".join, source.versions.items())) or "not stated",
-        "versions": _components(claim, run.versions.get("components", {})) if run else "",
+        "versions": _components(claim, run) if run else "",
         "flaws": "; ".join(fault.title for fault in touching(faults, claim)),
     }
 
 
-def _components(claim: Claim, versions: dict[str, str]) -> str:
+def _components(claim: Claim, run: Recorded) -> str:
     """Return the versions of the claim's servers, which ``run.json`` has by component and server: ``Go (gin)``."""
-    servers = [f" ({system.partition('+')[0]})" for system in claim.systems]
+    servers = [f" ({run.systems[system].server})" for system in claim.systems if system in run.systems]
+    versions: dict[str, str] = run.versions.get("components", {})
     found = (f"{name.removesuffix(end)} {versions[name]}" for end in servers for name in versions if name.endswith(end))
     return ", ".join(dict.fromkeys(found))

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.claims.judgements import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SIZE_OFF, UNDECIDED, VERDICTS
-from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity
+from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
 from runners.present.claims.sentences import Findings, statements
 from runners.present.kit.frames import ordered
 from runners.present.kit.markup import Cell, Fragment, Group, filtered, folded, joined, row_kind, table
@@ -160,7 +160,7 @@ def _ours(row: Mapping[str, Any]) -> Cell:
         return Cell("–")
     if row["kind"] == "absolute":
         return Cell(_amount(row, value))
-    text, _, interval = quantity(value, low, high, RATIOS).removesuffix(")").partition(" (")
+    text, interval = quantity_parts(value, low, high, RATIOS)
     return Cell(text, interval)
 
 

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import pandas as pd
 
 from runners.analyse.claims.judgements import NOT_REPRODUCED, NOT_TESTABLE, VERDICTS
+from runners.analyse.results import Results
 from runners.core.units import RATIOS, amount, listing, quantity
 from runners.present import narrative
-from runners.present.kit.frames import Results, ordered
+from runners.present.kit.frames import ordered
 from runners.present.narrative import Headline, Narrative
 from runners.present.throughput import sentences
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runners.analyse.claims.judgements import VERDICTS
-from runners.core.units import RATIOS, amount, quantity
+from runners.core.units import RATIOS, amount, quantity_parts
 from runners.present.claims.sentences import Evidence, Findings, tau
 from runners.present.kit.frames import ordered
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
@@ -129,7 +129,4 @@ def ratio_cell(row: Mapping[str, Any], name: str) -> Cell:
     """A ratio with its interval under it, from the columns ``name``, ``name_low`` and ``name_high``."""
     if math.isnan(row[name]):
         return Cell("–")
-    text, _, interval = (
-        quantity(row[name], row[f"{name}_low"], row[f"{name}_high"], RATIOS).removesuffix(")").partition(" (")
-    )
-    return Cell(text, interval)
+    return Cell(*quantity_parts(row[name], row[f"{name}_low"], row[f"{name}_high"], RATIOS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from runners.analyse.connections import levels
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
+from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
 from runners.present.kit.frames import measured, ordered, without_placebo
 from runners.present.kit.rows import BAR, from_zero, name_rows, value_label
@@ -27,26 +29,13 @@ _PUBLISHED = "*"
 _PUBLISHED_BESIDE = ("cold", "incremental")
 
 
-class Scaled(Protocol):
-    """What these charts ask of the results."""
-
-    @property
-    def cells(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def published(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def published_amounts(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def builds(self) -> pd.DataFrame: ...  # noqa: D102
-
-
 @themed
-def throughput(results: Scaled) -> Chart:
+def throughput(results: Results) -> Chart:
     """Completed requests per second against connections, with 95 % intervals; hollow where a cell is not ranked."""
     columns = ("throughput_rps", "throughput_low_rps", "throughput_high_rps")
     return _against_connections(
         results,
-        dict.fromkeys(_names(results), columns),
+        [(name, name, columns) for name in _names(results)],
         title="Throughput against connections",
         caption="Geometric mean over launches with 95 % interval; both axes logarithmic.\nHollow: the load generator was the limit, "
         "or more than 0.1 % errors: not ranked.",
@@ -56,13 +45,13 @@ def throughput(results: Scaled) -> Chart:
 
 
 @themed
-def service_times(results: Scaled) -> Chart:
+def service_times(results: Results) -> Chart:
     """Median and 99th percentile of the service time against connections."""
-    columns = {
-        f"{name}, {words}": (f"{at}_s", f"{at}_low_s", f"{at}_high_s")
+    columns = [
+        (f"{name}, {words}", name, (f"{at}_s", f"{at}_low_s", f"{at}_high_s"))
         for name in _names(results)
         for at, words in (("p50", "median"), ("p99", "99th percentile"))
-    }
+    ]
     return _against_connections(
         results,
         columns,
@@ -75,12 +64,12 @@ def service_times(results: Scaled) -> Chart:
 
 
 @themed
-def memory(results: Scaled) -> Chart:
+def memory(results: Results) -> Chart:
     """The peak of resident memory against connections, over all processes of a server."""
     columns = ("rss_peak_bytes", "rss_peak_low_bytes", "rss_peak_high_bytes")
     return _against_connections(
         results,
-        dict.fromkeys(_names(results), columns),
+        [(name, name, columns) for name in _names(results)],
         title="Peak memory against connections",
         caption="Resident memory of all processes of the server: the highest of all launches, with the 95 % interval of their mean.\n"
         "Both axes logarithmic.",
@@ -90,7 +79,7 @@ def memory(results: Scaled) -> Chart:
 
 
 @themed
-def errors(results: Scaled) -> Chart:
+def errors(results: Results) -> Chart:
     """Errors as a share of the requests against connections; none are drawn at the foot."""
     cells = levels(without_placebo(results.cells))
     known = cells.loc[cells["errors_fraction"] > 0, "errors_fraction"]
@@ -98,7 +87,7 @@ def errors(results: Scaled) -> Chart:
     shown = cells.assign(errors_fraction=cells["errors_fraction"].clip(lower=foot))
     chart = _against_connections(
         results,
-        dict.fromkeys(_names(results), ("errors_fraction",) * 3),
+        [(name, name, ("errors_fraction",) * 3) for name in _names(results)],
         title="Errors and timeouts against connections",
         caption="Connect, read, write and status errors, and answers later than wrk's 2 s, per request; both axes logarithmic.\n"
         "Dashed: 0.1 %, above which a cell is not ranked.",
@@ -108,7 +97,7 @@ def errors(results: Scaled) -> Chart:
     )
     for ax in chart.axes:
         if ax.get_xlabel():
-            ax.axhline(0.001, color=BAD, linewidth=1.0, linestyle=(0, (4, 3)))
+            ax.axhline(ERRORS_TOLERANCE, color=BAD, linewidth=1.0, linestyle=(0, (4, 3)))
             ax.set_ylim(foot / 1.6, max(0.004, ax.get_ylim()[1]))
             ticks = [foot, *(10.0**power for power in range(-6, 1) if 10.0**power > 2 * foot)]
             ax.set_yticks([tick for tick in ticks if tick <= ax.get_ylim()[1]])
@@ -116,8 +105,8 @@ def errors(results: Scaled) -> Chart:
 
 
 def _against_connections(
-    results: Scaled,
-    columns: Mapping[str, tuple[str, str, str]],
+    results: Results,
+    columns: Sequence[tuple[str, str, tuple[str, str, str]]],
     *,
     title: str,
     caption: str,
@@ -125,11 +114,11 @@ def _against_connections(
     axis: str,
     cells: pd.DataFrame | None = None,
 ) -> Chart:
-    """A panel for each of `columns` (title → value, low, high); its first word is the workload."""
+    """A panel for each of `columns`: its title, its workload, and the columns of value, low and high."""
     rows = measured(levels(without_placebo(results.cells))) if cells is None else measured(cells)
     look, systems = looks(results.cells), ordered(rows["system"])
     chart, axes = panels(
-        list(columns),
+        [text for text, _, _ in columns],
         [_ROWS] * len(columns),
         title=title,
         caption=caption,
@@ -137,8 +126,7 @@ def _against_connections(
         f"{', '.join(map(str, sorted(rows['connections'].unique())))} connections.",
         handles=_handles(systems, look),
     )
-    for ax, (text, names) in zip(axes, columns.items(), strict=True):
-        workload = text.split(",")[0]
+    for ax, (_, workload, names) in zip(axes, columns, strict=True):
         _lines(ax, rows[rows["name"] == workload], names, systems, look)
         _stars(ax, levels(results.published_amounts), workload, names[0], look)
         _log_axes(ax, rows.loc[rows["name"] == workload, "connections"], label, axis)
@@ -159,7 +147,9 @@ def _lines(
         )
         color = look[system].color
         ax.errorbar(x, value, yerr=reach, color=color, linewidth=1.4, elinewidth=1.2, zorder=2)
-        unranked = ((own["errors_fraction"] > 0.001) | (own["bottleneck"].isin(GENERATOR_LIMITED))).to_numpy()
+        unranked = (
+            (own["errors_fraction"] > ERRORS_TOLERANCE) | (own["bottleneck"].isin(GENERATOR_LIMITED))
+        ).to_numpy()
         for where, face in ((~unranked, color), (unranked, "white")):
             ax.plot(
                 x[where], value[where], look[system].marker, color=color, markerfacecolor=face, markersize=5, zorder=3
@@ -197,7 +187,7 @@ def _log_axes(ax: Axes, connections: pd.Series, label: object, axis: str) -> Non
 
 
 @themed
-def builds(results: Scaled) -> Chart:
+def builds(results: Results) -> Chart:
     """How long each server takes to build: cold, warm, and after a change of one file; published values beside."""
     rows = results.builds.to_dict("records")
     look = looks(results.cells)
@@ -240,7 +230,7 @@ def _build_panel(ax: Axes, bars: Sequence[tuple[str, float, str, str]]) -> None:
     from_zero(ax, max([seconds for _, seconds, *_ in bars if pd.notna(seconds)], default=1.0), "s")
 
 
-def _names(results: Scaled) -> list[str]:
+def _names(results: Results) -> list[str]:
     return ordered(levels(results.cells)["name"])
 
 

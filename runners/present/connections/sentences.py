@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from runners.analyse.connections import levels, memory_per_connection
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
+from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, RATIOS, amount, listing, quantity
 from runners.present.kit import frames
-from runners.present.kit.frames import TOLERATED_ERRORS, measured, ordered, without_placebo
+from runners.present.kit.frames import measured, ordered, without_placebo
 from runners.present.throughput.sentences import undecided
 
-_UNRANKED = TOLERATED_ERRORS
 # Fewer connections than this had a request under way: the others wait for an answer that does not come.
 _BUSY = 0.9
 # Of the published benchmark: so many were called few.
 _FEW = 20
 # With few connections the load generator's own work between two requests counts.
 _MANY = 1000
-
-
-class Results(frames.Results, Protocol):
-    """An analysed run of a fresh design, compared at several numbers of connections."""
-
-    @property
-    def usage(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def builds(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def left_out(self) -> Sequence[str]: ...  # noqa: D102
 
 
 def findings(results: Results) -> list[str]:
@@ -168,7 +158,7 @@ def built(results: Results) -> str:
 
 
 def _unranked(rows: pd.DataFrame) -> pd.Series:
-    return rows["errors_fraction"] > _UNRANKED
+    return rows["errors_fraction"] > ERRORS_TOLERANCE
 
 
 def _why(row: object) -> str:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from runners.analyse.checks.trial import OPEN_TOLERANCE
 from runners.analyse.connections import levels, memory_per_connection
+from runners.analyse.results import Results
 from runners.core.units import TIMES, amount, format_size
-from runners.present.connections.sentences import Results, busy_ratio
+from runners.present.connections.sentences import busy_ratio
 from runners.present.kit.frames import ordered, without_placebo
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
 from runners.present.throughput.tables import launches, without_number
@@ -44,7 +46,7 @@ def _line(row: Mapping[str, Any], width: int) -> list[Cell]:
     if row["status"] != "ok":
         return [Cell(row["system"]), without_number(row["status"]), *[Cell("–")] * (width - 2)]
     asked, seen = row["asked_connections_count"], row["established_count"]
-    off = pd.notna(seen) and abs(seen - asked) > 0.01 * asked
+    off = pd.notna(seen) and abs(seen - asked) > OPEN_TOLERANCE * asked
     errors = [int(row[f"errors_{kind}_count"]) for kind in _KINDS]
     memory = ("memory_before_rss_bytes", "rss_peak_bytes", "pss_bytes", "memory_after_rss_bytes")
     return [

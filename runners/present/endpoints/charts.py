@@ -34,7 +34,7 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
     if not published.empty:
         handles.append(_outline(f"{' and '.join(ordered(published['source']))}: another machine"))
     chart, axes = panels(
-        [title_of(*column) for column in found.items()],
+        [title_of(cells, *column) for column in found.items()],
         [len(systems) + (not published.empty)] * len(found),
         title="Requests per second, by endpoint",
         caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hatched and ≥: the load generator was the limit.\n"
@@ -45,12 +45,12 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
     )
     for ax, workload in zip(axes, found, strict=True):
         rows = published[published["workload"] == workload]
-        own = cells[cells["workload"].isin([labelled(workload, shape) for shape in asked])]
+        own = cells[cells["workload"].isin([labelled(cells, workload, shape) for shape in asked])]
         top = _top(own, rows["throughput_rps"].max())
         factor, unit = unit_of(top, RATES)
         for row, system in enumerate(systems):
             for place, shape in enumerate(asked):
-                cell = cell_of(cells, system, labelled(workload, shape))
+                cell = cell_of(cells, system, labelled(cells, workload, shape))
                 _rate_bar(ax, row, (place, len(asked)), cell, (factor, top), looks(cells)[system])
         if not published.empty:
             _published_bar(ax, len(systems), rows, factor)
@@ -108,7 +108,7 @@ def where_the_time_goes(cells: pd.DataFrame) -> Chart:
     parts = [("cpu_per_request_s", "server", 0.0), ("backend_cpu_per_request_s", "database", _PALE)]
     parts.append(("generator_cpu_per_request_s", f"load generator ({generator_of(cells, '')})", _PALER))
     chart, axes = panels(
-        [title_of(*column) for column in found.items()],
+        [title_of(cells, *column) for column in found.items()],
         [len(systems)] * len(found),
         title="Where the time goes: CPU time per request",
         caption="Means over launches. The sum is CPU time, not waiting time: what runs on different CPUs runs at the same time.",
@@ -217,7 +217,7 @@ def agreement(
     found = {workload: title for workload, title in columns(cells).items() if workload in set(ratios["workload"])}
     first, others = generator_of(cells, ""), listing(ordered(ratios["shape"]))
     chart, axes = panels(
-        [title_of(*column) for column in found.items()],
+        [title_of(cells, *column) for column in found.items()],
         [int((ratios["workload"] == workload).sum()) for workload in found],
         title=f"How far the load generators agree: {others} relative to {first}",
         caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. Shaded: the noise band of this run.\n"
@@ -240,7 +240,7 @@ def _agreement_panel(
     ax.axvline(1.0, color=QUIET, linewidth=1.0)
     for place, row in enumerate(rows.to_dict("records")):
         estimate = row["ratio"], row["ratio_low"], row["ratio_high"]
-        sides = [cell_of(cells, row["system"], labelled(row["workload"], shape)) for shape in ("", row["shape"])]
+        sides = [cell_of(cells, row["system"], labelled(cells, row["workload"], shape)) for shape in ("", row["shape"])]
         limits = " / ".join(_limit(side, pinning) for side in sides if side is not None)
         point(ax, place, drawn(*estimate), looks(cells)[row["system"]], filled=True)
         beside(ax, place - 0.2, quantity(*estimate, RATIOS), INK)

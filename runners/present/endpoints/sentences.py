@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import RATIOS, TIMES, amount, listing
 from runners.present.endpoints.tables import (
@@ -23,7 +24,7 @@ from runners.present.endpoints.tables import (
     spread,
     title_of,
 )
-from runners.present.kit.frames import Results, cell_of, measured, ordered, without_placebo
+from runners.present.kit.frames import cell_of, measured, ordered, without_placebo
 from runners.present.throughput.sentences import rate
 
 
@@ -59,7 +60,9 @@ def rates(results: Results) -> list[str]:
     for shape in shapes(results.cells):
         parts = []
         for workload, title in columns(results.cells).items():
-            rows = _rows(results.cells, labelled(workload, shape)).sort_values("throughput_rps", ascending=False)
+            rows = _rows(results.cells, labelled(results.cells, workload, shape)).sort_values(
+                "throughput_rps", ascending=False
+            )
             if len(rows):
                 best = rows.iloc[0]
                 least = "at least " if best["bottleneck"] in GENERATOR_LIMITED else ""
@@ -75,11 +78,11 @@ def bottlenecks(results: Results) -> list[str]:
     for workload, title in columns(results.cells).items():
         for shape in shapes(results.cells):
             groups: dict[tuple[bool, str], list[dict[Any, Any]]] = defaultdict(list)
-            for row in _rows(results.cells, labelled(workload, shape)).to_dict("records"):
+            for row in _rows(results.cells, labelled(results.cells, workload, shape)).to_dict("records"):
                 groups[row["bottleneck"] == "unsaturated", nearest(row, pinning)].append(row)
             parts = [_limit(*group, rows, pinning) for group, rows in sorted(groups.items())]
             if parts:
-                name = title_of(workload, title)
+                name = title_of(results.cells, workload, title)
                 found.append(f"{name}, by {generator_of(results.cells, shape)}: the limit was {'; '.join(parts)}.")
     return found
 
@@ -159,12 +162,12 @@ def generators(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
 
 
 def _is_limit(cells: pd.DataFrame, row: Mapping[str, str]) -> bool:
-    cell = cell_of(cells, row["system"], labelled(row["workload"], row["shape"]))
+    cell = cell_of(cells, row["system"], labelled(cells, row["workload"], row["shape"]))
     return cell is not None and bool(cell["bottleneck"] in GENERATOR_LIMITED)
 
 
 def _medians(cells: pd.DataFrame, row: Mapping[str, str]) -> float:
-    sides = [cell_of(cells, row["system"], labelled(row["workload"], shape)) for shape in (row["shape"], "")]
+    sides = [cell_of(cells, row["system"], labelled(cells, row["workload"], shape)) for shape in (row["shape"], "")]
     first, second = (float(side["p50_s"]) if side is not None else float("nan") for side in sides)
     return first / second
 

@@ -18,12 +18,12 @@ _ROLES = {"server": "servers", "backend": "database", "generator": "load generat
 def published_table(cells: pd.DataFrame, published: pd.DataFrame) -> Fragment:
     """The published table with our numbers: a row per system, a column per endpoint, a group per load generator."""
     found = columns(cells)
-    heads = [("average requests/s", ""), *((title_of(*column), "") for column in found.items())]
+    heads = [("average requests/s", ""), *((title_of(cells, *column), "") for column in found.items())]
     groups = []
     for shape in shapes(cells):
         rows = []
         for system in ordered(without_placebo(cells)["system"]):
-            labels = [labelled(workload, shape) for workload in found]
+            labels = [labelled(cells, workload, shape) for workload in found]
             rows.append([Cell(system), *(_rate(cell_of(cells, system, label)) for label in labels)])
         groups.append(Group(f"here, by {generator_of(cells, shape)}, with 95 % intervals and n", rows))
     for source in ordered(published["source"]):
@@ -61,10 +61,10 @@ def limits(cells: pd.DataFrame, pinning: Mapping[str, str]) -> Fragment:
         rows = []
         for system in ordered(without_placebo(cells)["system"]):
             for shape in shapes(cells):
-                cell = cell_of(measured(cells), system, labelled(workload, shape))
+                cell = cell_of(measured(cells), system, labelled(cells, workload, shape))
                 if cell is not None:
                     rows.append(_busy_row(cell, generator_of(cells, shape), roles, pinning))
-        groups.append(Group(title_of(workload, title), rows))
+        groups.append(Group(title_of(cells, workload, title), rows))
     return table("Who was busy, and who was the limit", [*heads, ("limit", "")], groups)
 
 
@@ -110,46 +110,43 @@ LIMITS = {
 }
 
 
-def shape_of(workload: str) -> str:
-    """The shape in a workload's label: ``autocannon`` of ``text@autocannon``; empty for the run's own load."""
-    return workload.partition("@")[2]
-
-
 def in_shape(frame: pd.DataFrame, shape: str) -> pd.DataFrame:
-    """The rows of one shape of the load."""
-    return frame[frame["workload"].map(shape_of) == shape]
+    """The rows of one shape of the load; the run's own has an empty name."""
+    return frame[frame["shape"] == shape]
 
 
-def own_load(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the run's own load, without those of other shapes."""
-    return in_shape(frame, "")
+def own_load(frame: pd.DataFrame, cells: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The rows of the run's own load, without those of other shapes; `cells` has the shapes where `frame` has none."""
+    return frame[frame["workload"].isin(in_shape(frame if cells is None else cells, "")["workload"])]
 
 
 def columns(cells: pd.DataFrame) -> dict[str, str]:
     """The workloads that are columns of the published table, with its names; of several sizes the first."""
     found: dict[str, str] = {}
-    for workload in ordered(own_load(cells)["workload"]):
-        title = TITLES.get(workload.partition("-")[0])
+    for row in own_load(cells).drop_duplicates("workload").itertuples():
+        title = TITLES.get(str(row.workload_name))
         if title is not None and title not in found.values():
-            found[workload] = title
+            found[str(row.workload)] = title
     return found
 
 
-def title_of(workload: str, title: str) -> str:
+def title_of(cells: pd.DataFrame, workload: str, title: str) -> str:
     """A column's name with the number of records that a request asks for: ``PgSQL 2, 20 records``."""
-    count = workload.partition("@")[0].partition("-")[2]
-    return f"{title}, {count} record{'' if count == '1' else 's'}" if count else title
+    counts = (
+        cells.loc[cells["workload"] == workload, "records_count"].dropna().to_list() if "records_count" in cells else []
+    )
+    return f"{title}, {counts[0]:.0f} record{'' if counts[0] == 1 else 's'}" if counts else title
 
 
 def shapes(cells: pd.DataFrame) -> list[str]:
     """The shapes of the load that the columns were asked for in; the first is the run's own, an empty name."""
-    known = set(columns(cells))
-    return ordered(shape_of(label) for label in cells["workload"] if label.partition("@")[0] in known)
+    return ordered(cells.loc[cells["base_workload"].isin(columns(cells)), "shape"])
 
 
-def labelled(workload: str, shape: str) -> str:
-    """A workload's label in one shape."""
-    return f"{workload}@{shape}" if shape else workload
+def labelled(cells: pd.DataFrame, workload: str, shape: str) -> str:
+    """The label of a workload in one shape; empty where it was not asked for in that."""
+    labels = cells.loc[(cells["base_workload"] == workload) & (cells["shape"] == shape), "workload"]
+    return str(labels.iloc[0]) if len(labels) else ""
 
 
 def generator_of(cells: pd.DataFrame, shape: str) -> str:

@@ -2,136 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 
 from runners.core.records import GENERATOR_LIMITED, PLACEBO
+from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import plus_minus
+from runners.stats.verdicts import SMALLEST_BAND
 
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
-SMALLEST_BAND_RATIO = 1.02
-# METHOD: more errors than 0.1 % of the requests void a trial, or keep its cell from being ranked.
-TOLERATED_ERRORS = 0.001
+SMALLEST_BAND_RATIO = 1 + SMALLEST_BAND
 # Whose noise two runs are judged by.
 RUNS_BAND = "both runs"
-
-
-class Results(Protocol):
-    """The analysed run, as the narrative reads it.
-
-    Attributes
-    ----------
-    cells : one row per system × workload, estimates with ``…_low``/``…_high`` columns
-    comparisons : see :attr:`runners.analyse.results.Results.comparisons`
-    shares : system, floor_system, workload, share_ratio, share_low_ratio, share_high_ratio
-    checks : name, system, workload, ok, void, detail, advice
-    published : source, system, workload, throughput_rps, p50_s … p99_s
-    trials : a row per window, with its kind, throughput_rps and speed_ratio
-    backends : what ran behind the servers, by name: title, pool_count, pool_per_cpu_count, settings, statements
-    machine, versions, parameters : as in ``run.json``, the machine with its ``pinning``
-    noise_floor_ratio : per workload, for example 1.013
-    precision_ratio : the half-width of a ratio's interval that the run aimed at, for example 0.02
-    measured_s : time spent measuring
-    budget_note : what a time budget cut short, in words; empty when nothing
-    """
-
-    @property
-    def cells(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def comparisons(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def shares(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def checks(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def published(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def trials(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def machine(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def backends(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def versions(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def parameters(self) -> Mapping[str, Any]: ...  # noqa: D102
-    @property
-    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
-    @property
-    def profile(self) -> str: ...  # noqa: D102
-    @property
-    def precision_ratio(self) -> float: ...  # noqa: D102
-    @property
-    def blocks_count(self) -> int: ...  # noqa: D102
-    @property
-    def measured_s(self) -> float: ...  # noqa: D102
-    @property
-    def budget_note(self) -> str: ...  # noqa: D102
-
-
-class ComparedRun(Protocol):
-    """One of two runs that are compared."""
-
-    @property
-    def profile(self) -> str: ...  # noqa: D102
-
-
-class Difference(Protocol):
-    """One fact that the records of both state differently; `allowed` if it may be what was changed."""
-
-    @property
-    def field(self) -> str: ...  # noqa: D102
-    @property
-    def a(self) -> str: ...  # noqa: D102
-    @property
-    def b(self) -> str: ...  # noqa: D102
-    @property
-    def allowed(self) -> bool: ...  # noqa: D102
-
-
-class CommonFactor(Protocol):
-    """What all cells (or those of servers that are the same in both runs) did together."""
-
-    @property
-    def value(self) -> float: ...  # noqa: D102
-    @property
-    def low(self) -> float: ...  # noqa: D102
-    @property
-    def high(self) -> float: ...  # noqa: D102
-    @property
-    def cells_count(self) -> int: ...  # noqa: D102
-    @property
-    def unchanged(self) -> bool: ...  # noqa: D102
-
-
-class BeforeAfter(Protocol):
-    """Two runs compared, as tables and sentences read them.
-
-    Attributes
-    ----------
-    cells : a row for each cell that both have: rates of both, ratio B/A of throughput, p99 and CPU time, verdict of B
-    noise_floor_ratio : per workload, the larger of both runs'
-    unmatched : cells that only one of them has, in words
-    """
-
-    @property
-    def a(self) -> ComparedRun: ...  # noqa: D102
-    @property
-    def b(self) -> ComparedRun: ...  # noqa: D102
-    @property
-    def cells(self) -> pd.DataFrame: ...  # noqa: D102
-    @property
-    def differences(self) -> Sequence[Difference]: ...  # noqa: D102
-    @property
-    def common(self) -> CommonFactor: ...  # noqa: D102
-    @property
-    def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
-    @property
-    def unmatched(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def same_run(self) -> bool: ...  # noqa: D102
 
 
 def ordered(values: Iterable[str]) -> list[str]:
@@ -169,7 +53,7 @@ def is_rated(cells: pd.DataFrame) -> bool:
 def has_errors(cells: pd.DataFrame, system: str, workload: str) -> bool:
     """Whether so many requests had errors, or came too late, that the cell is shown and not ranked."""
     row = cell_of(cells, system, workload)
-    return row is not None and bool(row.get("errors_fraction", 0.0) > TOLERATED_ERRORS)
+    return row is not None and bool(row.get("errors_fraction", 0.0) > ERRORS_TOLERANCE)
 
 
 def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
@@ -190,14 +74,9 @@ def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
 
 
 def workload_title(cells: pd.DataFrame, workload: str) -> str:
-    """A workload in words: ``decode-10`` is "decode, 10 operations", ``sql2-20@x`` "sql2, 20 records, x"."""
-    rows, (label, _, shape) = cells[cells["workload"] == workload], workload.partition("@")
-    words = [shape] if shape else []
-    for column, unit in (("operations_count", "operation"), ("records_count", "record")):
-        for count in rows[column].dropna().astype(int)[:1] if column in rows else ():
-            words.insert(0, f"{count} {unit}{'' if count == 1 else 's'}")
-            label = label.removesuffix(f"-{count}")
-    return ", ".join([label, *words])
+    """A workload in words, for example ``decode, 10 operations``; its label where no cell has it."""
+    titles = cells.loc[cells["workload"] == workload, "workload_title"]
+    return str(titles.iloc[0]) if len(titles) else workload
 
 
 def band_ratio(noise_floor_ratio: Mapping[str, float], workload: str) -> float:

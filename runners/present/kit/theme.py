@@ -74,13 +74,8 @@ THEME: Any = {
 }
 
 
-def use_theme() -> None:
-    """Make the house's look the default of every chart of this process."""
-    mpl.rcParams.update(THEME)
-
-
 def themed(draw: Callable[P, R]) -> Callable[P, R]:
-    """Give a chart function the house's look, whether or not :func:`use_theme` was called."""
+    """Give a chart function the house's look."""
 
     @functools.wraps(draw)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:

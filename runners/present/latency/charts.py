@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from runners.core.records import PLACEBO, percentile_column
+from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
 from runners.present.kit.frames import measured, ordered, without_placebo
 from runners.present.kit.rows import beside, drawn, name_rows
@@ -21,8 +22,6 @@ from runners.present.kit.theme import BAD, FAINT, INK, MARKERS, QUIET, Chart, Lo
 REGULAR = (50.0, 90.0, 99.0)
 TAIL = (99.9, 99.99)
 _ADDED = (50.0, 99.0, 99.9)
-OFFERED = 0.99
-"""Below this share of the offered rate the times are not those of that rate."""
 
 BURSTS = "perf-gauge's clients tick together, so requests come in bursts: the p50 holds about half of a burst's queue."
 NOT_RANKED = "No proxy is ranked by these times."
@@ -116,7 +115,7 @@ def _title(cells: pd.DataFrame, workload: str) -> str:
 def _achieved(cell: Mapping[str, float]) -> tuple[str, str]:
     rate, offered = cell["throughput_rps"], cell["offered_rps"]
     words = f"{amount(rate, RATES).replace(' requests/s', '/s')}\n{rate / offered:.1%}"
-    return (words, FAINT) if rate >= OFFERED * offered else (f"{words} ▲", BAD)
+    return (words, FAINT) if rate >= LEAST_OFFERED * offered else (f"{words} ▲", BAD)
 
 
 def _estimate(cell: Mapping[str, float], percentile: float) -> tuple[float, float, float]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATES, TIMES, amount, quantity
 from runners.present.kit.frames import cell_of, ordered
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.latency.charts import BURSTS, NOT_RANKED, OFFERED, statistic_words
+from runners.present.latency.charts import BURSTS, NOT_RANKED, statistic_words
 from runners.present.proxies.tables import name_cell
 from runners.present.throughput.tables import without_number
 
@@ -95,7 +96,7 @@ def _achieved(cell: pd.Series | None) -> Cell:
     if cell["status"] != "ok":
         return without_number(cell["status"])
     share = cell["throughput_rps"] / cell["offered_rps"]
-    return Cell(_rate(cell["throughput_rps"]), f"{share:.1%}", "" if share >= OFFERED else "warn")
+    return Cell(_rate(cell["throughput_rps"]), f"{share:.1%}", "" if share >= LEAST_OFFERED else "warn")
 
 
 def _offered(cells: pd.DataFrame, workload: str) -> str:

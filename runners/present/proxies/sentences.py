@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
+from runners.analyse.results import Results
+from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATIOS, TIMES, format_size, listing, quantity
-from runners.present.kit.frames import (
-    Results,
-    cell_of,
-    is_client_bound,
-    leaders,
-    measured,
-    without_placebo,
-    workload_title,
-)
-from runners.present.latency.charts import BURSTS, NOT_RANKED, OFFERED
+from runners.present.kit.frames import cell_of, is_client_bound, leaders, measured, without_placebo, workload_title
+from runners.present.latency.charts import BURSTS, NOT_RANKED
 from runners.present.throughput import sentences
 from runners.present.throughput.limits import backend_limited, backend_name, limit
 
 _MOST_NAMED = 3
 
 
-class ProxyResults(Results, Protocol):
-    """The analysed run of proxies.
-
-    Attributes
-    ----------
-    baseline : direct access, the system without a proxy
-    rated, ranked : the workloads at a fixed rate, and all others
-    record : ``run.json``, of which ``rates`` and ``notes`` are read
-    """
-
-    @property
-    def baseline(self) -> str: ...  # noqa: D102
-    @property
-    def rated(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def ranked(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def record(self) -> Mapping[str, Any]: ...  # noqa: D102
-
-
-def conclusions(results: ProxyResults) -> list[str]:
+def conclusions(results: Results) -> list[str]:
     """Return the conclusions: first the headline (CPU time), and who shares its intervals, memory, capacity and relaying.
 
     Service times come last. They are not ranked: see :data:`runners.present.latency.charts.BURSTS`.
@@ -70,7 +44,7 @@ def _said(found: Sequence[str]) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def _cost(results: ProxyResults, workload: str) -> str:
+def _cost(results: Results, workload: str) -> str:
     """Which proxy needs least CPU time and which most, where their intervals tell them apart."""
     rows, unit = _costs(results, workload), _unit(results, workload)
     if rows.empty:
@@ -88,7 +62,7 @@ def _cost(results: ProxyResults, workload: str) -> str:
     )
 
 
-def _overlaps(results: ProxyResults, workload: str) -> str:
+def _overlaps(results: Results, workload: str) -> str:
     """Who shares the interval of the proxy that needs least, and of the one that needs most."""
     rows = _costs(results, workload)
     if len(rows) < 3 or _overlap(rows.iloc[0], rows.iloc[-1]):
@@ -105,7 +79,7 @@ def _overlaps(results: ProxyResults, workload: str) -> str:
     return f"{_title(results, workload)}: not told apart by CPU time: {'; '.join(parts)}." if parts else ""
 
 
-def _memory(results: ProxyResults) -> str:
+def _memory(results: Results) -> str:
     """The least and the largest peak, of all launches and loads."""
     peaks = _proxies(results).groupby("system", sort=False)["rss_peak_bytes"].max().dropna().sort_values(kind="stable")
     if len(peaks) < 2:
@@ -114,7 +88,7 @@ def _memory(results: ProxyResults) -> str:
     return f"Peak memory over all loads: {least[0]} least, {least[1]}; {most[0]} most, {most[1]}."
 
 
-def _capacity(results: ProxyResults, workload: str) -> str:
+def _capacity(results: Results, workload: str) -> str:
     """The leader of a workload with its throughput, and what limited that."""
     rows = leaders(results.comparisons, workload)
     if rows.empty:
@@ -126,7 +100,7 @@ def _capacity(results: ProxyResults, workload: str) -> str:
     return f"{_title(results, workload)}: {leader}{direct} completed most, {least}{rate}; {_limit(results, leader, workload)}."
 
 
-def _limit(results: ProxyResults, system: str, workload: str) -> str:
+def _limit(results: Results, system: str, workload: str) -> str:
     cell = cell_of(results.cells, system, workload)
     if cell is None or cell["bottleneck"] == "unsaturated":
         return "nothing was busy all the time"
@@ -135,7 +109,7 @@ def _limit(results: ProxyResults, system: str, workload: str) -> str:
     return f"limit: {limit(cell['bottleneck'], results.backends)}"
 
 
-def _slower(results: ProxyResults, workload: str) -> str:
+def _slower(results: Results, workload: str) -> str:
     """Which proxies are slower than the leader, as far as neither throughput is that of the backend."""
     rows = leaders(results.comparisons, workload)
     rows = rows[rows["verdict"] == "slower"].sort_values("ratio", kind="stable")
@@ -154,7 +128,7 @@ def _slower(results: ProxyResults, workload: str) -> str:
     return f"{_title(results, workload)}: slower than {leader}: {'; '.join(parts[:_MOST_NAMED])}{more}."
 
 
-def _behind(results: ProxyResults, workload: str) -> str:
+def _behind(results: Results, workload: str) -> str:
     """Whose throughput is that of the backend."""
     names = list(_proxies(results)["system"].unique())
     limited = backend_limited(results.cells, workload, *names)
@@ -173,13 +147,13 @@ def _relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> str:
     tried = {system: found for system, found in notes.items() if found is not None}
     if not tried:
         return ""
-    counts: dict[str, list[str]] = {}
+    counts: dict[tuple[bool, str], list[str]] = {}
     for system, found in tried.items():
         failed = len(found["failed"])
         said = f"failed {failed} of {found['tried']} cases" if failed else f"passed all {found['tried']} cases"
-        counts.setdefault(said, []).append(system)
-    ranked = sorted(counts.items(), key=lambda item: item[0].startswith("passed"))
-    parts = [f"{listing(names)} {'each ' if len(names) > 1 else ''}{said}" for said, names in ranked]
+        counts.setdefault((failed == 0, said), []).append(system)
+    ranked = sorted(counts.items(), key=lambda item: item[0][0])
+    parts = [f"{listing(names)} {'each ' if len(names) > 1 else ''}{said}" for (_, said), names in ranked]
     return f"Relaying of half-closed connections, resets and slow readers: {'; '.join(parts)}."
 
 
@@ -192,10 +166,10 @@ def _failed_cases(notes: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
     return [f"Relaying case failed by {listing(names)}: {case}." for case, names in cases.items()]
 
 
-def _missed(results: ProxyResults, workload: str) -> str:
+def _missed(results: Results, workload: str) -> str:
     """Who did not get the offered rate, so that its times are not those of that rate."""
     rows = measured(results.cells)
-    rows = rows[(rows["workload"] == workload) & (rows["throughput_rps"] < OFFERED * rows["offered_rps"])]
+    rows = rows[(rows["workload"] == workload) & (rows["throughput_rps"] < LEAST_OFFERED * rows["offered_rps"])]
     parts = [f"{row.system} {row.throughput_rps / row.offered_rps:.1%}" for row in rows.itertuples()]
     return (
         f"{_title(results, workload)}: achieved less than 99 % of the rate: {listing(parts)}; their times are those of less load."
@@ -204,12 +178,12 @@ def _missed(results: ProxyResults, workload: str) -> str:
     )
 
 
-def _proxies(results: ProxyResults) -> pd.DataFrame:
+def _proxies(results: Results) -> pd.DataFrame:
     cells = without_placebo(measured(results.cells))
     return cells[cells["system"] != results.baseline]
 
 
-def _costs(results: ProxyResults, workload: str) -> pd.DataFrame:
+def _costs(results: Results, workload: str) -> pd.DataFrame:
     """The proxies' cells of a workload, by CPU time."""
     rows = _proxies(results)
     rows = rows[(rows["workload"] == workload) & rows["cpu_per_request_s"].notna()]
@@ -226,15 +200,15 @@ def _overlap(less: pd.Series, more: pd.Series) -> bool:
     return not low["cpu_per_request_high_s"] < high["cpu_per_request_low_s"]
 
 
-def _unit(results: ProxyResults, workload: str) -> str:
+def _unit(results: Results, workload: str) -> str:
     """What a request is: a connection where each has one of its own."""
-    shape = workload.partition("@")[2]
+    shapes = set(results.cells.loc[results.cells["workload"] == workload, "shape"])
     loads = (results.record.get("rates") or {}).get("loads", [])
     single = {load["shape"]["name"] for load in loads if load["shape"].get("keepalive_requests") == 1}
-    return "connection" if shape in single else "request"
+    return "connection" if shapes & single else "request"
 
 
-def _title(results: ProxyResults, workload: str) -> str:
+def _title(results: Results, workload: str) -> str:
     """The workload with what was offered."""
     offered = results.cells[results.cells["workload"] == workload]["offered_rps"].dropna()
     title = workload_title(results.cells, workload)

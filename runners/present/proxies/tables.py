@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from runners.core.records import PLACEBO
-from runners.core.units import RATIOS, TIMES, amount, format_size, quantity
+from runners.core.units import RATIOS, TIMES, amount, format_size, quantity_parts
 from runners.present.kit.frames import leaders, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.throughput.limits import BACKEND, limit, without_backend_verdicts
@@ -97,11 +97,7 @@ def _against(row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: 
         return [Cell("1"), Cell("the leader", kind="name")]
     if against is None or pd.isna(against["ratio"]):
         return [Cell("–"), Cell("control: no verdict" if row["system"] == PLACEBO else "–", kind="muted name")]
-    ratio, _, interval = (
-        quantity(against["ratio"], against["ratio_low"], against["ratio_high"], RATIOS)
-        .removesuffix(")")
-        .partition(" (")
-    )
+    ratio, interval = quantity_parts(against["ratio"], against["ratio_low"], against["ratio_high"], RATIOS)
     side = {"at most": "≤ ", "at least": "≥ "}.get(against["bound"], "")
     words, kind = VERDICTS.get(against["verdict"], (against["verdict"], "name"))
     return [Cell(side + ratio, interval), Cell(words, kind=kind)]

@@ -10,10 +10,10 @@ import pandas as pd
 
 from runners.analyse.cells import LEAST_LITTLE
 from runners.analyse.latencies import IN_BURSTS
+from runners.analyse.results import Results
 from runners.core.records import Interval
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, listing, quantity
 from runners.present.kit.frames import (
-    Results,
     band_words,
     cell_of,
     controls,
@@ -246,5 +246,6 @@ def checked(results: Results) -> str:
 
 def workloads_of(results: Results) -> list[str]:
     """The workloads with at least one number, in the order given; without what a second load generator says of the same."""
-    found = ordered(measured(results.cells)["workload"])
-    return [workload for workload in found if workload.rpartition("@")[0] not in found]
+    cells = measured(results.cells)
+    again = (cells["base_workload"] != cells["workload"]) & cells["base_workload"].isin(cells["workload"])
+    return ordered(cells.loc[~again, "workload"])

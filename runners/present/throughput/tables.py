@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from runners.core.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, percentile_column
-from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity, shortened
+from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts, shortened
 from runners.present.kit.frames import cell_of, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
 
@@ -115,7 +115,7 @@ def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -
     value, low, high = row[column], row.get(f"{stem}_low_{unit}", math.nan), row.get(f"{stem}_high_{unit}", math.nan)
     if pd.isna(value):
         return Cell("–", "no number", "muted")
-    text, _, interval = quantity(value, low, high, scale).removesuffix(")").partition(" (")
+    text, interval = quantity_parts(value, low, high, scale)
     return Cell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
 
 
@@ -168,10 +168,9 @@ _ORDER = {"leader": 0, "control": 1, "other": 2}
 
 
 def _comparison(row: Mapping[str, Any]) -> list[Cell]:
-    text, _, interval = "–", "", ""
+    text, interval = "–", ""
     if pd.notna(row["ratio"]):
-        ratio = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
-        text, _, interval = ratio.removesuffix(")").partition(" (")
+        text, interval = quantity_parts(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
     side = {"at most": "≤ ", "at least": "≥ "}.get(row["bound"], "")
     muted = "" if row["family"] == "leader" else "muted name"
     words, kind = VERDICTS.get(row["verdict"], (_FAMILIES.get(row["family"], ""), ""))

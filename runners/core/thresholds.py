@@ -1,0 +1,9 @@
+"""The thresholds that several rooms share."""
+
+from __future__ import annotations
+
+ERRORS_TOLERANCE = 0.001
+"""Errors as a share of the requests: with more, a trial is void and a cell is not ranked, as its throughput is of other work."""
+
+LEAST_OFFERED = 0.99
+"""Share of the offered rate that must be achieved: below it, service times are those of a lower rate."""
