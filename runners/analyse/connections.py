@@ -1,4 +1,4 @@
-"""How a system grows with its connections: what each costs in memory, and what the judge of claims reads of that.
+"""Growth with the number of connections: memory per connection, and the values that claims are judged by.
 
 Each launch of a fresh design measures one number of connections, so a block has one peak for each number. The slope of
 the least-squares line through them is the cost of one more connection, its intercept what the server needs without any.

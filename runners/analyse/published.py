@@ -1,4 +1,4 @@
-"""What others measured and published, read from what their tools printed: ``data/raw/published``.
+"""Published measurements, read from the recorded output of their tools in ``data/raw/published``.
 
 Each number has one place, the file in which it was published; ``sources.toml`` says which file is what. The parsers of
 our own runs read them all. They come from other machines: beside our own figures, never mixed with them.

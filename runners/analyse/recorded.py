@@ -1,4 +1,4 @@
-"""What a run wrote down of itself, and the tables of its records: what is known before anything is estimated."""
+"""The manifest of a run and the tables of its records, before anything is estimated."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Recorded:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """As the run was started."""
+        """Return the parameters of the run."""
         return dict(self.record["parameters"])
 
     @property
@@ -72,7 +72,7 @@ class Recorded:
 
     @property
     def backends(self) -> dict[str, Any]:
-        """What ran behind the servers, by name: see :mod:`runners.experiments.manifest`."""
+        """Return the backends by name; see :mod:`runners.experiments.manifest`."""
         return dict(self.record.get("backends", {}))
 
     @property

@@ -177,7 +177,7 @@ class Results(Recorded):
 
     @cached_property
     def for_claims(self) -> ForClaims:
-        """What the judge of claims reads: see :func:`runners.analyse.connections.for_claims`.
+        """Return the values that claims are judged by; see :func:`runners.analyse.connections.for_claims`.
 
         The published build was of a Go that came with its library compiled: a build after a change is the nearest to it.
         """
@@ -191,7 +191,7 @@ class Results(Recorded):
 
     @property
     def budget_note(self) -> str:
-        """What a limit of time or blocks cut short, in words; empty when the precision was reached."""
+        """Return a sentence about the limit that ended the run early; empty when the precision was reached."""
         ended_early = self.precision_ratio < self.precision_reached_ratio < math.inf and self.profile != "quick"
         return "the limits of time and blocks ended the run before it reached that" if ended_early else ""
 

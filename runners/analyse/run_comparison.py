@@ -51,12 +51,12 @@ class BeforeAfter:
 
     @property
     def same_run(self) -> bool:
-        """Whether a run is compared with itself."""
+        """Return whether a run is compared with itself."""
         return self.a.run == self.b.run
 
     @cached_property
     def differences(self) -> list[Difference]:
-        """What the records of both state differently."""
+        """Return the differences between the manifests of both runs."""
         return differences(self.a.record, self.b.record)
 
     @cached_property
@@ -99,7 +99,7 @@ class BeforeAfter:
 
     @cached_property
     def common(self) -> CommonFactor:
-        """What the cells of unchanged servers share; of all cells where every server was changed."""
+        """Return the common factor of unchanged servers; of all cells where every server was changed."""
         rows = self.cells[self.cells["system"] != PLACEBO]
         alike = rows[rows["unchanged"].astype(bool)]
         ratios = (rows if alike.empty else alike)["ratio"].to_numpy(float)

@@ -1,4 +1,4 @@
-"""What differs between the records of two runs: what may (it is why one compares them), and what must not.
+"""Differences between the manifests of two runs: those that a comparison is about, and those that forbid it.
 
 A ratio of two runs means a server's change only where everything else was the same. As pyperf refuses to compare
 results whose metadata disagree, runs of different machines, kernels, tools or parameters are refused.

@@ -65,7 +65,7 @@ def _write_summary(folder: Path, content: dict[str, Any]) -> None:
 
 
 def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
-    """What a program reads of a run. Quantities with an interval are ``{value, low, high}``; what is missing is null."""
+    """Return the content of ``summary.json``. Quantities with an interval are ``{value, low, high}``; missing values are null."""
     finished = results.trials["started_at"].max() if len(results.trials) else None
     return {
         "schema": SUMMARY_SCHEMA,
@@ -91,7 +91,7 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
 
 
 def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
-    """What a program reads of two compared runs; as :func:`summary`, and ratios are of B to A."""
+    """Return the content of a comparison's ``summary.json``; as :func:`summary`, with ratios of B to A."""
     sides = {"a": found.a, "b": found.b}
     return {
         "schema": COMPARISON_SCHEMA,

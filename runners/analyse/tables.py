@@ -36,7 +36,7 @@ CORRECTED = tuple(f"corrected_{name}" for name in (*map(percentile_column, _PRIN
 
 @dataclass(frozen=True)
 class Tables:
-    """What ``data/processed`` holds of a run.
+    """The tables of a run in ``data/processed``.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a window cost: CPU, memory, threads and context switches, by role; and how fast the server's CPUs were."""
+"""Resources of a window by role: CPU, memory, threads and context switches; and the speed of the server's CPUs."""
 
 from __future__ import annotations
 

@@ -60,5 +60,5 @@ def _settings(folder: Path, port: int, browser: bool) -> dict[str, object]:
 
 
 def has_a_screen() -> bool:
-    """Whether a browser could be shown; one for the terminal would only be in the way."""
+    """Return whether a browser window could be shown; a browser for the terminal would only be in the way."""
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) or sys.platform == "darwin"

@@ -1,4 +1,4 @@
-"""What there is and in which state: experiments, systems, load generators, workloads, and when each was last measured."""
+"""List experiments, systems, load generators and workloads, each with its state and its last measurement."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def as_text(found: dict[str, Any]) -> str:
 
 
 def _runs(experiment: str) -> list[dict[str, Any]]:
-    """What is known of an experiment's runs, oldest first."""
+    """Return the runs of an experiment, oldest first."""
     found = []
     for known in runs(experiment):
         record, summary = known.read(), read_summary(processed_folder(known))

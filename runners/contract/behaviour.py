@@ -1,4 +1,4 @@
-"""What single requests do not show: delays, chunked and fragmented bodies, media types, and requests side by side."""
+"""Checks beyond single requests: delays, chunked and fragmented bodies, media types, and concurrent requests."""
 
 from __future__ import annotations
 

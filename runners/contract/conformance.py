@@ -1,4 +1,4 @@
-"""Whether a running server keeps the contract: all of it, a few requests before every measurement, or one body."""
+"""Check a running server against the contract: all of it, a few requests before every measurement, or one body."""
 
 from __future__ import annotations
 

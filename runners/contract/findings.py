@@ -23,7 +23,7 @@ class UnexpectedError(ValueError):
 
 
 class Service(Protocol):
-    """What a server serves: a workload of the contract, under a path template such as `/dbop/{db}/{table}`."""
+    """A service of a server: a workload of the contract, under a path template such as `/dbop/{db}/{table}`."""
 
     @property
     def workload(self) -> str:

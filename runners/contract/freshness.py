@@ -1,4 +1,4 @@
-"""Whether answers that must be made anew are: not the same twice, and drawn from all that is allowed."""
+"""Check that dynamic responses are fresh: not the same twice, and drawn from everything that is allowed."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class _Reader(HTMLParser):
         self._within = ""
 
     def finished(self) -> list[str]:
-        """What was read."""
+        """Return the pieces of the page that were read."""
         self._end_text()
         return self._pieces
 

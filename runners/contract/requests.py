@@ -35,7 +35,7 @@ STATEMENTS = {
 
 
 def backend_work(workload: Workload) -> dict[str, dict[str, int]]:
-    """What the backend has to do for one request, by kind as its counters name it; empty where nothing is counted."""
+    """Return the backend's work for one request, by the names of its counters; empty where nothing is counted."""
     if workload.name == "sql1":
         return {"sql1": {"calls": 1, "rows": 1}}
     if workload.name == "sql2" and workload.count is not None:

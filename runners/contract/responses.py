@@ -1,4 +1,4 @@
-"""Whether an answer is the one that the contract asks for, and where it first differs."""
+"""Compare a response with the one that the contract requires, and name the first difference."""
 
 from __future__ import annotations
 

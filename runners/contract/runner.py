@@ -57,12 +57,12 @@ class Examination:
 
     @property
     def findings(self) -> list[Finding]:
-        """What was found so far, once each."""
+        """Return the findings so far, once each."""
         return list(self._found)
 
     @property
     def given_up(self) -> bool:
-        """Whether the server has been silent too often to go on."""
+        """Return whether the server has been silent too often to go on."""
         return self._silences >= _MOST_SILENCES
 
     def try_all(self, vectors: Iterable[Vector], service: Service | None = None) -> None:

@@ -1,1 +1,1 @@
-"""What every part knows: the records and their names, units, errors, folders, parameters."""
+"""Shared by every room: records, units, errors, folders, thresholds, parameters."""

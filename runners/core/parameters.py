@@ -15,7 +15,7 @@ from runners.core.errors import WrkbookError
 
 @dataclass(frozen=True)
 class Profile:
-    """How much is measured: each block gives every cell a warm-up and `windows_count` windows.
+    """The amount of measuring: each block gives every cell a warm-up and `windows_count` windows.
 
     `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
     The budget ends a run after at least `sure_blocks`: one under a budget that was asked for, `min_blocks` else.
@@ -62,7 +62,7 @@ def _slices(value: object) -> str:
 
 
 class Parameters(BaseModel):
-    """What a user may change. Empty or 0 means: chosen by wrkbook, as each description says."""
+    """The parameters of an experiment. Empty or 0 means: chosen by wrkbook, as each description says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

@@ -1,1 +1,1 @@
-"""What a notebook imports: the experiment, the comparison of two runs, the claim review."""
+"""Imports of a notebook: the experiment, the comparison of two runs, the claim review."""

@@ -93,7 +93,7 @@ class OnTrial:
         return gather(names, run.run_id, run.base)
 
     def plan(self) -> Fragment:
-        """Which runs decide, and what :meth:`measure` is going to do."""
+        """Return the selected runs and the plan of :meth:`measure`, as a table."""
         faults = [self.experiment.plan()] if self.experiment.parameters.measure_faults else []
         return trial_tables.plan(self.evidence, faults)
 

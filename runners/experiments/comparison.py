@@ -47,7 +47,7 @@ class TwoRuns:
 
     @property
     def differences(self) -> list[Difference]:
-        """What the records of both state differently."""
+        """Return the differences between the manifests of both runs."""
         return differences(self.a.read(), self.b.read())
 
     def results(self) -> BeforeAfter:

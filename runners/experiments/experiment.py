@@ -109,7 +109,7 @@ class Experiment:
         return self.run_plan.run
 
     def plan(self) -> Fragment:
-        """What :meth:`measure` is going to do: cells, load, CPUs, and how long it takes."""
+        """Return the plan of :meth:`measure` as a table: cells, load, CPUs, and duration."""
         return planned(self.run_plan)
 
     def measure(self) -> None:

@@ -1,4 +1,4 @@
-"""What a run writes down of itself before it measures: what is planned, where, and with which versions."""
+"""The manifest of a run: its plan, its machine and its versions, written before it measures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def run_record(
 
 
 def _statements(plan: RunPlan) -> dict[str, str]:
-    """What is said to the database, by workload."""
+    """Return the SQL statements by workload."""
     names = {workload.name for workload in plan.design.compared}
     return {name: statement for name, statement in STATEMENTS.items() if name in names}
 

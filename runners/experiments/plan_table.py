@@ -18,7 +18,7 @@ from runners.present.kit.markup import Fragment, Group, table
 
 
 def planned(plan: RunPlan) -> Fragment:
-    """What the experiment is going to do, as a table."""
+    """Return the plan of the experiment as a table."""
     profile, per_block_s = (
         plan.profile,
         block_seconds(plan.design, plan.profile, plan.parameters.connections),

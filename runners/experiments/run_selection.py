@@ -1,4 +1,4 @@
-"""Which runs decide about published claims: of each experiment the newest sound one of the best profile that there is."""
+"""Select the runs that decide about published claims: the newest valid one of the best profile of each experiment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMOKE = "quick"
 
 @dataclass(frozen=True)
 class Evidence:
-    """What there is for the claims about one experiment.
+    """The run that decides about the claims of one experiment, and why.
 
     Attributes
     ----------
@@ -32,12 +32,12 @@ class Evidence:
 
     @property
     def run_id(self) -> str:
-        """Of the run that decides; empty where there is none."""
+        """Return the id of the run that decides; empty where there is none."""
         return self.results.run.run_id if self.results else ""
 
     @property
     def is_smoke(self) -> bool:
-        """Whether there is nothing but a smoke run."""
+        """Return whether there is nothing but a smoke run."""
         return self.results is not None and self.results.profile == SMOKE
 
 

@@ -16,7 +16,7 @@ class GeneratorError(ValueError):
 
 
 class Generator(Protocol):
-    """What measuring needs to know of a load generator; it starts nothing itself.
+    """The interface of a load generator: its command line and its parser; it starts nothing itself.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Generator(Protocol):
         ...
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
-        """What the tool reported of one window.
+        """Parse the tool's report of one window.
 
         Raises
         ------
@@ -62,7 +62,7 @@ class Generator(Protocol):
         ...
 
     def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
-        """What is recorded of output that :meth:`parse` accepts: the same to parse, without digits that say nothing.
+        """Return a shorter form of output that :meth:`parse` accepts, with the same meaning.
 
         With `coarse`, latencies may lose further digits: of a warm-up nobody reads them.
         """

@@ -78,7 +78,7 @@ class Autocannon:
         return ["node", f"{LOAD_FOLDER}/{_SCRIPT.name}", json.dumps(options)]
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
-        """What autocannon measured; see :class:`runners.generators.Generator`."""
+        """Parse autocannon's report; see :class:`runners.generators.Generator`."""
         text, result, seen = parse_text(stdout), _result(_line("autocannon", stdout)), _seen(_line("wrkbook", stdout))
         if (text.connections_count, text.workers_count or 1) != (load.connections, load.threads):
             raise GeneratorError(

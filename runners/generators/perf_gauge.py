@@ -96,7 +96,7 @@ class PerfGauge:
         return [*command, f"http://{host}:{port}{request.path}"]
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
-        """What perf-gauge measured; see :class:`runners.generators.Generator`.
+        """Parse perf-gauge's report; see :class:`runners.generators.Generator`.
 
         Times of requests that got no answer are left out of ``service_time`` where perf-gauge has them apart.
         """
@@ -131,19 +131,19 @@ class PerfGauge:
 
 @dataclass(frozen=True)
 class Portion:
-    """What each client may send at once, and how often (``rate_to_refill_amount_and_duration``)."""
+    """The requests that each client may send at once, and how often (``rate_to_refill_amount_and_duration``)."""
 
     count: int
     every_ms: int
 
     @property
     def rate_rps(self) -> float:
-        """Of one client, on average."""
+        """Return the rate of one client, on average."""
         return self.count * 1000 / self.every_ms
 
 
 def portion(load: Load) -> Portion:
-    """How perf-gauge spreads a rate over each of its clients."""
+    """Return perf-gauge's distribution of a rate over its clients."""
     share = (load.asked_rps or load.rate_rps or 0.0) / load.connections
     if share <= 0:
         raise GeneratorError("perf-gauge needs a rate above 0")

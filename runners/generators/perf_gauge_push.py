@@ -54,7 +54,7 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 def readable(pushed: bytes) -> str:
-    """What of a push is needed, with its histograms as steps.
+    """Return the needed part of a push, with its histograms as steps.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from runners.generators.wrk_text import Rounded
 
 
 def parse_report(stdout: str) -> tuple[Report, Push]:
-    """What was logged and what was pushed, which must agree with one another and with what was printed.
+    """Parse the log and the push, which must agree with one another and with the printed statistics.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def parse_report(stdout: str) -> tuple[Report, Push]:
 
 
 def is_status(what: str) -> bool:
-    """Whether a line of the summary is a status (``404 Not Found``) and not an error's text."""
+    """Return whether a line of the summary is a status (``404 Not Found``) and not an error's text."""
     return re.match(r"[1-5][0-9][0-9]\b", what) is not None
 
 
@@ -49,7 +49,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Push:
-    """What perf-gauge pushed, and how many measurements it lost before."""
+    """The metrics that perf-gauge pushed, and the number of measurements that it lost before."""
 
     requests_count: int
     body_bytes: int

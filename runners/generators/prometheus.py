@@ -1,4 +1,4 @@
-"""What a program pushes to a Prometheus gateway, in the protocol-buffer form: gauges and histograms.
+"""Decode a push to a Prometheus gateway in the protocol-buffer form: gauges and histograms.
 
 The messages are those of metrics.proto in prometheus/client_model: ``MetricFamily`` has a name (field 1) and metrics (4);
 ``Metric`` labels (1), a gauge (2) and a histogram (7); ``Histogram`` its total count (1) and cumulative buckets (3).

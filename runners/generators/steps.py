@@ -1,4 +1,4 @@
-"""How the programs that wrkbook hands to load generators print a histogram: ``72:1 2:3 5``.
+"""Histograms as printed by wrkbook's own scripts in load generators: ``72:1 2:3 5``.
 
 That is 1 sample at 72 µs, 3 at 74 and 5 at 75: each value as the step from the one before it, left out where it is 1. It takes
 a third of the space that the values themselves do. ``wrk.lua`` and ``autocannon.js`` print it in their own languages.

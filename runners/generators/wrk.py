@@ -71,7 +71,7 @@ class Wrk:
         return command
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
-        """What wrk measured; see :class:`runners.generators.Generator`.
+        """Parse wrk's report; see :class:`runners.generators.Generator`.
 
         ``service_time`` is recovered from the printed histogram (``corrected``), as
         :func:`runners.stats.histograms.recover` explains.
@@ -108,7 +108,7 @@ class Wrk:
 
 
 def _contradictions(text: WrkText, exact: Exact) -> list[str]:
-    """Where the printed text and the exact line differ by more than the rounding of the text."""
+    """Return the differences between the printed text and the exact line beyond the rounding of the text."""
     duration_s = exact.duration_us / 1e6
     percentiles = text.percentiles_s.items()
     wrong = [

@@ -28,7 +28,7 @@ COARSE_PARTS = 32
 
 @dataclass(frozen=True)
 class Statistics:
-    """What done() saw of one of wrk's two statistics.
+    """One of wrk's two statistics, as done() received it.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Statistics:
 
     @property
     def tolerance_us(self) -> float:
-        """How far a sample can be from the value that stands for it: the middle of its part, in whole microseconds."""
+        """Return the largest distance of a sample from the value of its bin: the bin's middle, in whole microseconds."""
         return 0.0 if self.interval_us is None else self.interval_us / self.parts / 2 + 0.5
 
     def in_us(self, histogram: Histogram) -> Histogram:
@@ -72,7 +72,7 @@ class Statistics:
         return histograms.recover(self.histogram, self.parts)
 
     def percentile_us(self, q: float) -> float:
-        """As wrk takes it: the sample of rank round(q % of the total + 0.5), the next after nearest rank where q % is whole."""
+        """Return wrk's percentile: the sample of rank round(q % of the total + 0.5), one after nearest rank where q % is whole."""
         total = self.histogram.total_count
         if not total:
             return 0.0

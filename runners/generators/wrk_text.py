@@ -19,7 +19,7 @@ class Rounded:
     half_step: float
 
     def admits(self, exact: float) -> bool:
-        """Whether a number is printed like this."""
+        """Return whether a number is printed like this."""
         # A little more than half a step: wrk rounds long doubles, and a tie may fall to either side.
         return abs(self.value - exact) <= self.half_step * 1.001
 

@@ -1,4 +1,4 @@
-"""What comes before any load: the image with everything in it, the builds, and the servers' conformance."""
+"""Prepare a run before any load: the image, the builds, and the servers' conformance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers of connections fit into what this machine grants, and what becomes of those that do not."""
+"""Clamp numbers of connections to the limits of this machine, and report those that do not fit."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def design(
     breadth = Counter(system for name in workloads for system in catalogue.systems(name))
 
     def rank(system: System) -> tuple[bool, int]:
-        """As the user ordered them; else those first that can be compared in most workloads."""
+        """Return the sort key of a system: the user's order; else those first that can be compared in most workloads."""
         if chosen:
             return False, chosen.index(system)
         return catalogue.server(system.server).role != "backend", -breadth[system]

@@ -32,18 +32,18 @@ _FIRST_SAMPLE_TIMEOUT_S = 2.0
 
 @dataclass(frozen=True)
 class Examination:
-    """What was found, and the plan of who runs where; no plan where there are too few CPUs."""
+    """The findings and the pinning plan; no plan where there are too few CPUs."""
 
     findings: list[Finding]
     plan: PinningPlan | None
 
     @property
     def problems(self) -> list[Finding]:
-        """What keeps wrkbook from measuring at all."""
+        """Return the findings that prevent measuring."""
         return [finding for finding in self.findings if finding.level == "problem"]
 
     def as_dict(self) -> dict[str, Any]:
-        """For programs: ``can_measure``, ``findings``, and ``cpus`` (role → CPUs in the kernel's notation, or null)."""
+        """Return ``can_measure``, ``findings``, and ``cpus`` (role → CPUs in the kernel's notation, or null), for programs."""
         return {
             "can_measure": not self.problems,
             "findings": [asdict(finding) for finding in self.findings],
@@ -51,7 +51,7 @@ class Examination:
         }
 
     def as_text(self) -> str:
-        """For people: a line for each finding, its remedy below it, and the plan."""
+        """Return a line for each finding with its remedy below it, and the plan, for people."""
         lines = []
         for finding in self.findings:
             lines.append(f"{_MARKS[finding.level]} {finding.name}: {finding.detail}")
@@ -88,7 +88,7 @@ def _machine(cores: Sequence[Core], interval_s: float) -> list[Finding]:
 
 
 def _sandbox_and_image() -> list[Finding]:
-    """Whether servers can be run in a sandbox, and whether there is space for the image."""
+    """Return findings about the sandbox and the disk space for the image."""
     try:
         ready, cache = full_image(Catalogue()).ready, cache_folder()
     except OSError as error:
@@ -99,7 +99,7 @@ def _sandbox_and_image() -> list[Finding]:
 
 
 def sandbox(*, image_ready: bool) -> Finding:
-    """Whether this user may make sandboxes and, unless it is made already, the image; nothing is installed."""
+    """Return the finding about sandboxes and, if it is not made yet, the image; nothing is installed."""
     try:
         if missing := host.missing_packages():
             command = " ".join(host.install_command(missing))

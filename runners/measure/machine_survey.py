@@ -54,7 +54,7 @@ _STEP_S = 0.1
 
 @dataclass(frozen=True)
 class IdleSurvey:
-    """What was seen of the idle machine.
+    """A survey of the idle machine.
 
     Attributes
     ----------

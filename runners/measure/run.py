@@ -49,7 +49,7 @@ _LAUNCH_S = 0.7
 
 @dataclass
 class Progress:
-    """How far a run has come: its `windows` that count, and the (system, workload) of trials that the machine alone has `disturbed`.
+    """The progress of a run: its valid `windows`, and the (system, workload) of trials that only the machine has `disturbed`.
 
     `parse` returns the measured windows of a record, see :func:`runners.analyse.tables.measured_windows`.
     """
@@ -208,7 +208,7 @@ def windows_in_block(settings: BlockSettings, cells: Collection[Cell]) -> int:
 
 
 def _status(block: int, least: int, most: int, reached: float, wanted: float, block_s: float, deadline: float) -> str:
-    """For example: Block 4 of about 9, ±3.1 % (wanted ±2.0 %), about 5 min 20 s left."""
+    """Return the status line, such as: Block 4 of about 9, ±3.1 % (wanted ±2.0 %), about 5 min 20 s left."""
     needed = blocks_needed(reached, block - 1, wanted) if block > 1 else None
     target = min(max(needed or least, least, block), most)
     left = min((target - block + 1) * block_s, max(0.0, deadline - time.monotonic()))

@@ -75,7 +75,7 @@ class RunPlan:
 
     @property
     def times_builds(self) -> bool:
-        """Whether builds are timed: as the parameter says; else where memory is part of the question, but not in a quick run."""
+        """Return whether builds are timed: as the parameter says; else where memory is in question, but not in a quick run."""
         asked, quick = self.parameters.build_times, self.parameters.profile == "quick"
         return asked == "yes" or (not asked and self.design.fresh and not quick)
 

@@ -1,4 +1,4 @@
-"""What the processes, the CPUs and the machine did during a window, read from ``/proc`` and ``/sys``.
+"""Sample processes, CPUs and the machine during a window, from ``/proc`` and ``/sys``.
 
 Sampling costs about a millisecond and happens three times a window, on the housekeeping CPUs.
 """

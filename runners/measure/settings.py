@@ -14,7 +14,7 @@ from runners.systems.build import Artifact
 
 @dataclass(frozen=True)
 class BlockSettings:
-    """What is the same for all blocks of a run; the servers in `nonconforming` are not measured.
+    """The settings of all blocks of a run; the servers in `nonconforming` are not measured.
 
     `idle_other` is the share of each CPU's time that other processes used before the run (see :mod:`runners.measure.machine_survey`).
     `artifacts` holds the backends too; `generator`, `connections` and `threads` are those of cells whose load says nothing else.

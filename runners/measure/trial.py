@@ -94,7 +94,7 @@ class Trial:
 
     @property
     def ready(self) -> bool:
-        """Whether it can be measured; a server or backend that has ended since is its failure."""
+        """Return whether it can be measured; a server or backend that has ended since is its failure."""
         return not self.failed and not self._ended("")
 
     @property
@@ -134,7 +134,7 @@ class Trial:
         )
 
     def _ended(self, when: str) -> bool:
-        """Whether it has failed; a server or backend that is gone is its failure."""
+        """Return whether it has failed; a server or backend that is gone is its failure."""
         for what, stage, process in (("", "running", self.process), ("its backend ", "backend", self.backend)):
             if process is not None and not process.alive:
                 said = process.output()[-_SAID_CHARACTERS:] or "nothing"

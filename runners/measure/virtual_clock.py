@@ -26,7 +26,7 @@ _TGKILL = 234 if platform.machine() == "x86_64" else 131
 
 
 class StoppedClock:
-    """How long a program has been suspended so far, in a file that it has mapped; use it as a context manager."""
+    """The time for which a program has been suspended, in a file that it has mapped; use it as a context manager."""
 
     def __init__(self, folder: Path) -> None:
         self.path, self.stood_s = folder / "clock", 0.0
@@ -115,7 +115,7 @@ class Freezer:
 
     @property
     def ran_s(self) -> float:
-        """For how long they have run, without the time in which they were suspended."""
+        """Return the time that they have run, without the time in which they were suspended."""
         return sum(end - start for start, end in self.intervals)
 
     def stop(self) -> None:

@@ -1,1 +1,1 @@
-"""What people see: charts, tables, sentences and the HTML report, made from frames alone."""
+"""Presentation: charts, tables, sentences and the HTML report, made from frames alone."""

@@ -1,4 +1,4 @@
-"""What two runs of one experiment say about a change between them: its table, and its conclusions in words."""
+"""Comparison of two runs: its table, and its conclusions."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _workload(found: BeforeAfter, workload: str) -> str:
 
 
 def _cost(found: BeforeAfter, workload: str) -> str:
-    """What became of the tail and of the cost where the throughput changed."""
+    """Return the sentence about the tail and the cost where the throughput changed."""
     rows = without_placebo(found.cells[found.cells["workload"] == workload])
     parts = [
         f"of {row['system']} the 99th percentile of the service time is {amount(row['p99_ratio'], RATIOS)} and "
@@ -162,7 +162,7 @@ def _cost(found: BeforeAfter, workload: str) -> str:
 
 
 def _common(found: BeforeAfter) -> str:
-    """What the cells did together, which tells the machine from the change."""
+    """Return the sentence about the common factor of all cells, which tells the machine from the change."""
     common = found.common
     if not common.cells_count or found.same_run:
         return ""

@@ -148,7 +148,7 @@ def _prepare(body: BeautifulSoup) -> list[Entry]:
 
 
 def _is_harmless(target: str) -> bool:
-    """Whether a link only leads somewhere: the Content-Security-Policy would stop the others, but need not."""
+    """Return whether a link only leads somewhere: the Content-Security-Policy would stop the others, but need not."""
     try:
         # Browsers overlook white space and control characters in a scheme; nothing that we link to has any.
         return target.isprintable() and " " not in target and urlsplit(target).scheme in ("", "http", "https")

@@ -90,7 +90,7 @@ def idle_speed(samples: pd.DataFrame) -> Chart:
 
 
 def preflight(findings: Sequence[Mapping[str, str]]) -> Fragment:
-    """What the preflight found, and what can be done about it; what is good comes last."""
+    """Return the table of the preflight's findings with their remedies; good findings come last."""
     order = list(_MARKS)
     rows = sorted(findings, key=lambda finding: -order.index(finding["level"]))
     lines = [
@@ -111,7 +111,7 @@ def _marked(level: str) -> tuple[str, str, str]:
 
 
 def delays(results: Results) -> Fragment:
-    """What came out of the histograms for delays that are known."""
+    """Return the table of known delays and their measured percentiles."""
     rows = []
     for row in _delayed(results).to_dict("records"):
         nominal = row["nominal_s"]
@@ -136,7 +136,7 @@ def delays(results: Results) -> Fragment:
 
 
 def sentences(results: Results, idle: pd.DataFrame, ceiling_of: str) -> list[str]:
-    """What the machine is good for: its quiet, the load generator's ceiling, and how true its clock is."""
+    """Return sentences about the machine: its quiet, the load generator's ceiling, and the accuracy of its clock."""
     found = [_ceiling(results, ceiling_of), _truth(results), _quiet(idle)]
     return [text for text in found if text]
 
@@ -151,7 +151,7 @@ def _quiet(samples: pd.DataFrame) -> str:
 
 
 def _ceiling(results: Results, system: str) -> str:
-    """What the load generator drove at most, against a server that does next to nothing."""
+    """Return the sentence about the load generator's ceiling, against a server that does next to nothing."""
     rows = without_placebo(measured(results.cells))
     rows = rows[rows["system"] == system]
     if rows.empty:

@@ -83,7 +83,7 @@ def headline(results: Results) -> Headline:
 
 
 def precision(results: Results) -> str:
-    """How much was measured, how precise it became, and what a budget cut short."""
+    """Return the sentence about the amount of measuring, the precision that it reached, and the limit that ended it."""
     rows = results.comparisons[results.comparisons["family"] != "other"]
     plural = "" if results.blocks_count == 1 else "s"
     text = f"{results.blocks_count} block{plural}, {format_duration(results.measured_s)} of measuring"

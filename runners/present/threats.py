@@ -1,4 +1,4 @@
-"""What could still be wrong with the numbers of this very run, and why: computed, so that no line is boilerplate."""
+"""Threats to the validity of a run's numbers, computed from the run."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _rated(results: Results) -> str:
 
 
 def _connections(results: Results) -> str:
-    """How many were asked for, from the windows themselves where they say so."""
+    """Return the requested number of connections, from the windows themselves where they hold it."""
     windows = results.trials[~results.trials["warmup"].astype(bool)]
     if "asked_connections_count" not in windows or windows.empty:
         return str(results.parameters.get("connections") or "")
@@ -68,7 +68,7 @@ def _connections(results: Results) -> str:
 
 
 def _opening(results: Results) -> str:
-    """What opening many connections took, and what the load generator's waiting for answers leaves out."""
+    """Return threats from opening many connections, and from a load generator that waits for responses."""
     windows = results.trials[~results.trials["warmup"].astype(bool)]
     if "opening_s" not in windows or not (windows["opening_s"] > 0).any():
         return ""

@@ -1,1 +1,1 @@
-"""What is measured: the catalogue of ``servers/``, the Debian image, builds, and the lifecycle of a server process."""
+"""Systems under test: the catalogue of ``servers/``, the Debian image, builds, and the life cycle of a server process."""

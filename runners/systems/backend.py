@@ -22,7 +22,7 @@ FIRST_BACKEND_PORT = FIRST_PORT + 1000
 
 
 class Work(NamedTuple):
-    """How often something was asked for, and how many rows that gave."""
+    """The number of calls, and the number of rows that they returned."""
 
     calls: int
     rows: int
@@ -35,7 +35,7 @@ class Backend(ServerProcess):
     ready_timeout_s = 60.0
 
     def ready(self) -> bool:
-        """Whether it listens and answers."""
+        """Return whether it listens and responds."""
         return self.listens() and (not self.artifact.server.launch.counters or self._count().returncode == 0)
 
     def work(self) -> dict[str, Work]:
@@ -98,7 +98,7 @@ def counted(backend: Backend | None) -> dict[str, Work] | None:
 
 
 def work_done(before: Mapping[str, Work] | None, after: Mapping[str, Work] | None) -> dict[str, dict[str, int]] | None:
-    """What was done between two counts, by kind, for a record; None where one of them is missing."""
+    """Return the work between two counts, by kind, for a record; None where one of them is missing."""
     if before is None or after is None:
         return None
     return {kind: work._asdict() for kind, work in work_between(before, after).items()}
@@ -166,6 +166,6 @@ def stated_settings(server: Server) -> dict[str, str]:
 
 
 def backend_facts(backend: Server, cpus: Sequence[int]) -> dict[str, Any]:
-    """What ``run.json`` says of a backend behind servers on `cpus`: title, settings, and connections of each server (pool_count)."""
+    """Return the facts about a backend for ``run.json``: title, settings, and connections of each server on `cpus` (pool_count)."""
     pools = {"pool_count": pool_size(cpus), "pool_per_cpu_count": POOL_PER_CPU}
     return {"title": backend.title, **pools, "settings": stated_settings(backend)}

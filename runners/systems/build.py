@@ -44,7 +44,7 @@ class Artifact:
 
     @property
     def ready(self) -> bool:
-        """Whether it has been built."""
+        """Return whether it has been built."""
         return (self.folder / "wrkbook-build.json").exists()
 
     def sandbox(self) -> Sandbox:
@@ -61,7 +61,7 @@ class Artifact:
 
 
 def sources(folder: Path) -> dict[str, Path]:
-    """What a server is built from and may read while it runs: folder inside the sandbox → folder of the host."""
+    """Return the read-only folders of a server's build and run: folder inside the sandbox → folder of the host."""
     return {"/src": folder, "/contract": CONTRACT_DATA}
 
 

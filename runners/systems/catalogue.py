@@ -57,7 +57,7 @@ class Service(_Strict):
 
 
 class Build(_Strict):
-    """How a server is built, inside the image: the folder is at /src (read-only), the result goes to /build.
+    """The build of a server inside the image: the folder is at /src (read-only), the result goes to /build.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Build(_Strict):
 
 
 class Start(_Strict):
-    """How a server is started, inside the image.
+    """The start of a server inside the image.
 
     ``{port}`` and ``{threads}`` are filled in, ``{backend_port}`` (0: no backend in this experiment) and ``{pool}``, how many
     connections to keep to it.
@@ -154,7 +154,7 @@ class Server(_Strict):
 
     @property
     def launch(self) -> Start:
-        """How it is started.
+        """Return how it is started.
 
         Raises
         ------

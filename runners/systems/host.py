@@ -1,4 +1,4 @@
-"""What the host must provide: a few Debian packages, and the right to make sandboxes."""
+"""Requirements of the host: a few Debian packages, and the right to make sandboxes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_sandbox() -> None:
 
 
 def ensure_unshare() -> None:
-    """For an ordinary user: a range of subordinate ids, which mmdebstrap needs."""
+    """Ensure that an ordinary user has a range of subordinate ids, which mmdebstrap needs."""
     if os.geteuid() == 0:
         return
     user = pwd.getpwuid(os.geteuid()).pw_name
@@ -103,7 +103,7 @@ def _by_hand(command: list[str]) -> str:
 
 
 def namespace_remedy() -> str:
-    """What root can do so that this user may make sandboxes."""
+    """Return what root can do so that this user may make sandboxes."""
     settings = {
         "kernel/unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "kernel/apparmor_restrict_unprivileged_userns": ("1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),

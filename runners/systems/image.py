@@ -54,7 +54,7 @@ class Image:
 
     @property
     def ready(self) -> bool:
-        """Whether it has been made."""
+        """Return whether it has been made."""
         return self.root.is_dir()
 
     @cached_property

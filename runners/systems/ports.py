@@ -27,7 +27,7 @@ _LOOK_S = 1.0
 
 @dataclass(frozen=True)
 class Ports:
-    """What the kernel grants clients.
+    """The range of ports that the kernel grants clients.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Ports:
 
 
 def client_ports(kernel: Path = _KERNEL) -> Ports:
-    """As this machine is set; the kernel's defaults where it does not tell."""
+    """Return the settings of this machine; the kernel's defaults where they cannot be read."""
     low, high = _DEFAULT_RANGE
     with contextlib.suppress(OSError, ValueError):
         low, high = map(int, (kernel / "ip_local_port_range").read_text().split())
@@ -58,7 +58,7 @@ def client_ports(kernel: Path = _KERNEL) -> Ports:
 
 
 def held_ports(table: bytes, server_port: int, ports: Ports) -> int:
-    """How many of the clients' ports cannot be used towards a server, from the text of ``/proc/net/tcp``."""
+    """Return the number of client ports that cannot be used towards a server, from the text of ``/proc/net/tcp``."""
     remote, held = f":{server_port:04X}".encode(), set()
     for line in table.splitlines()[1:]:
         fields = line.split(maxsplit=6)
@@ -71,7 +71,7 @@ def held_ports(table: bytes, server_port: int, ports: Ports) -> int:
 
 
 def _is_old(state: bytes, timer: bytes) -> bool:
-    """Whether a line is of a connection that was closed more than a second ago: its timer counts down from a minute."""
+    """Return whether a line is of a connection that was closed more than a second ago: its timer counts down from a minute."""
     left_s = int(timer.rsplit(b":", 1)[1], 16) / _TICK_HZ
     return state == _TIME_WAIT and left_s <= _WAIT_S - _REUSED_AFTER_S
 

@@ -122,7 +122,7 @@ class ServerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it is still running."""
+        """Return whether it is still running."""
         return self._sandbox is not None and self._sandbox.poll() is None
 
     @property
@@ -143,11 +143,11 @@ class ServerProcess:
         return first_of(self.pids)
 
     def ready(self) -> bool:
-        """Whether it can be used."""
+        """Return whether it can be used."""
         return self.listens()
 
     def listens(self) -> bool:
-        """Whether this very process, and no other, listens on the port."""
+        """Return whether this very process, and no other, listens on the port."""
         listening = listening_inodes(self.port)
         return bool(listening) and listening <= {inode for pid in self.pids for inode in socket_inodes(pid)}
 
@@ -195,7 +195,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def first_of(pids: list[int]) -> list[int]:
-    """Those of a sandbox's processes that none of the others started."""
+    """Return the processes of a sandbox that none of the others started."""
     found = []
     for pid in pids:
         with contextlib.suppress(psutil.Error):

@@ -32,7 +32,7 @@ _HANDED_ON = (
 
 @dataclass(frozen=True)
 class Sandbox:
-    """How a program is entered into the image.
+    """The mounts and environment of a program inside the image.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Tail:
         os.close(self.descriptor)
 
     def text(self, *, ended: bool) -> str:
-        """What it printed last; of a process that has ended, all that was still on its way too."""
+        """Return the last output; of a process that has ended, including what was still in the pipe."""
         if ended:
             self._thread.join(_JOIN_S)
         return self._last.decode(errors="replace").strip()

@@ -1,4 +1,4 @@
-"""Who listens on a port: read from the kernel, so that a stray server cannot pass for the launched one."""
+"""The listener of a port, read from the kernel, so that a stray server cannot pass for the launched one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def listening_inodes(port: int) -> set[int]:
 
 
 def established_count(port: int) -> int:
-    """How many connections to `port` on this machine are established, counted at the side that has accepted them.
+    """Return the number of established connections to `port` on this machine, counted at the accepting side.
 
     The kernel is asked for just these (sock_diag(7)), as ``ss`` does: its tables in /proc hold tens of thousands of closed ones
     after a load without keep-alive, and to read them takes longer than a window can wait. They are read where it does not answer.
@@ -81,7 +81,7 @@ def _listed_count(port: int) -> int:
 
 
 def accepted_count() -> int:
-    """How many connections this machine has accepted since it started, on any port, closed ones too: ``PassiveOpens`` of RFC 4022."""
+    """Return the number of connections accepted since the machine started, on any port, closed ones too: ``PassiveOpens`` of RFC 4022."""
     names, counts = (
         line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Tcp:")
     )
@@ -105,7 +105,7 @@ def socket_inodes(pid: int) -> set[int]:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on `port`."""
+    """Return whether a server could listen on `port`."""
     if listening_inodes(port):
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:

@@ -1,4 +1,4 @@
-"""What ``run``, ``report`` and ``compare`` do: execute notebooks one after the other, and hand over their reports."""
+"""Implement ``run``, ``report`` and ``compare``: execute notebooks one after the other, and return their reports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Report:
     failed: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Return the fields for ``--json``."""
         return {**vars(self), "html": str(self.html)}
 
 
@@ -47,7 +47,7 @@ class Comparison:
     summary: dict[str, Any]
 
     def as_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Return the fields for ``--json``."""
         return {"html": str(self.html), **self.summary}
 
 

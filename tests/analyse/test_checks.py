@@ -36,6 +36,14 @@ def test_answers_that_differ_in_size_by_nature_are_allowed_to_and_no_more():
     assert not checked(record | {"answer_tolerance": 0.1})["answer size"].ok
 
 
+def test_one_verified_answer_of_unusual_length_voids_no_trial():
+    record = trial(1, "fast+a", "decode-10", [20_000.0]) | {"answer_tolerance": 0.1}
+    unusual = record["verified_before"] | {"answer_bytes": 2 * record["verified_before"]["answer_bytes"]}
+    for when in ("verified_before", "verified_after"):
+        assert checked(record | {when: unusual})["answer size"].ok
+    assert not checked(record | {"verified_before": unusual, "verified_after": unusual})["answer size"].ok
+
+
 @pytest.mark.parametrize(
     ("body_bytes", "lost", "ok"), [(100, 0, True), (98, 0, False), (100, 1000, True), (98, 1000, False)]
 )

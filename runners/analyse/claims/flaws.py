@@ -36,7 +36,7 @@ class FaultyCell(Written):
 
     @property
     def name(self) -> CellName:
-        """As the cells of a run name it."""
+        """Return the name that the cells of a run use."""
         return CellName(self.system, Workload(self.workload, operations=self.operations).label)
 
 

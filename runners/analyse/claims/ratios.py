@@ -60,7 +60,7 @@ class CellRatio:
 
     @property
     def is_decidable(self) -> bool:
-        """Whether no cell was limited by the generator, or only the better one: then the true distance is larger still."""
+        """Return whether no cell was limited by the generator, or only the better one: then the true distance is larger still."""
         first_is_better = (self.interval.value > 1) == self.more_is_better
         return not any(self.bound) or self.bound == (first_is_better, not first_is_better)
 

@@ -50,7 +50,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a server answers to show that it decoded every member; `text_bytes` counts UTF-8 bytes."""
+    """The response that proves that a server decoded every member; `text_bytes` counts UTF-8 bytes."""
 
     operations: int
     filters: int

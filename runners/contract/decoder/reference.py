@@ -12,7 +12,7 @@ BODY_LIMIT_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the contract says about a body.
+    """The contract's verdict about a body.
 
     Attributes
     ----------

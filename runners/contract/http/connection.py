@@ -50,7 +50,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the next request goes over the connection of the last one."""
+        """Return whether the next request goes over the connection of the last one."""
         return self._socket is not None
 
     def fileno(self) -> int:

@@ -1,1 +1,1 @@
-"""What a TCP proxy must do: both ends in one hand, the cases, and the check."""
+"""The duties of a TCP proxy: a rig with both ends, the cases, and the check."""

@@ -1,4 +1,4 @@
-"""What a TCP proxy should do, case by case: the same bytes, both ways, and every kind of end."""
+"""The cases of the proxy check: the same bytes, both ways, and every kind of end."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _backend_closes(proxy: Proxy) -> None:
 
 
 def _turned_away(proxy: Proxy, within_s: float) -> bool:
-    """Whether a client's connection ends in time, by a reset in the middle of connect() at the earliest."""
+    """Return whether a client's connection ends in time, by a reset in the middle of connect() at the earliest."""
     try:
         with connected(proxy.port) as client:
             client.sendall(b"anybody there?")

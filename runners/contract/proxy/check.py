@@ -1,4 +1,4 @@
-"""Whether a running TCP proxy relays."""
+"""Check that a running TCP proxy relays."""
 
 from __future__ import annotations
 

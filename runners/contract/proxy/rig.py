@@ -41,7 +41,7 @@ class Pair:
 
 
 class Backend:
-    """What the proxy connects to: it listens on a port of loopback, and does what a case tells it."""
+    """The backend of the proxy: it listens on a port of loopback, and does what a case tells it."""
 
     def __init__(self, port: int = 0) -> None:
         self._listener = _bound(port)
@@ -154,7 +154,7 @@ def received_digest(source: socket.socket, count: int) -> str:
 
 
 def ends(source: socket.socket, within_s: float) -> bool:
-    """Whether a connection ends in time, in order or by a reset; what is received until then is dropped."""
+    """Return whether a connection ends in time, in order or by a reset; bytes received until then are dropped."""
     deadline = time.monotonic() + within_s
     try:
         while (left := deadline - time.monotonic()) > 0:
@@ -183,7 +183,7 @@ def _bound(port: int) -> socket.socket:
 
 
 def _token(backend: socket.socket) -> bytes:
-    """Who is at the other end; an earlier client that has given up says something else, or nothing."""
+    """Return the token of the client at the other end; an earlier client that has given up sends another one, or none."""
     try:
         return received(backend, _TOKEN_BYTES)
     except (OSError, DifferenceError):

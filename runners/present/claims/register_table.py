@@ -52,7 +52,7 @@ def claims(findings: Findings) -> Fragment:
 
 
 def not_reproduced(findings: Findings) -> Fragment:
-    """What differs from the published measurement, for each statement that is not reproduced here."""
+    """Return a table of the differences from the published measurement, for each statement that is not reproduced here."""
     rows = findings.claims[findings.claims["verdict"] == NOT_REPRODUCED]
     heads = [
         *_HEADS[:1],
@@ -121,7 +121,7 @@ def _verdict(row: Mapping[str, Any]) -> Cell:
 
 
 def statement(row: Mapping[str, Any]) -> str:
-    """What a claim says of our cells, for example ``p99: a < b at decode-1``."""
+    """Return a claim as a statement about cells, for example ``p99: a < b at decode-1``."""
     if not row["cells"]:
         return "–"
     metric = metric_words(str(row["metric"]))

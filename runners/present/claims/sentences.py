@@ -21,7 +21,7 @@ _MOST_IN_ABSTRACT = 3
 
 
 class Evidence(Protocol):
-    """Which run decides about the claims of an experiment."""
+    """The run that decides about the claims of an experiment."""
 
     @property
     def experiment(self) -> str: ...  # noqa: D102
@@ -60,7 +60,7 @@ def statements(findings: Findings) -> pd.DataFrame:
 
 
 def headline(findings: Findings) -> Headline:
-    """How many independent statements that could be tested have which verdict."""
+    """Return the sentence that counts independent, testable statements by verdict."""
     used = [each for each in findings.evidence if each.results is not None]
     said = _counted(statements(findings), "independent published statements")
     if not used:

@@ -44,12 +44,12 @@ def _deciding(each: Evidence) -> list[Cell]:
 
 
 def plan(found: Sequence[Evidence], measuring: Sequence[Fragment]) -> Fragment:
-    """Which runs decide, and what is going to be measured besides."""
+    """Return the selected runs and the plan of what is measured besides."""
     return joined(evidence(found), *measuring)
 
 
 def counts(findings: Findings) -> Fragment:
-    """How many statements of each source have which verdict, and how many claims are not counted."""
+    """Return the table of statements by source and verdict, with the claims that are not counted."""
     claims = findings.claims
     heads = [
         ("source", ""),

@@ -188,7 +188,7 @@ def _log_axes(ax: Axes, connections: pd.Series, label: object, axis: str) -> Non
 
 @themed
 def builds(results: Results) -> Chart:
-    """How long each server takes to build: cold, warm, and after a change of one file; published values beside."""
+    """Chart the build time of each server: cold, warm, and after a change of one file; published values beside."""
     rows = results.builds.to_dict("records")
     look = looks(results.cells)
     published = results.published_amounts.dropna(subset=["build_s"]) if len(rows) else pd.DataFrame()

@@ -40,7 +40,7 @@ def findings(results: Results) -> list[str]:
 
 
 def fastest(results: Results, workload: str) -> str:
-    """Who completed most at a number of connections, by how much more than the next and the last that can be ranked."""
+    """Return the sentence about the system that completed most, with its ratio to the next and to the last."""
     rows = levels(without_placebo(measured(results.cells)))
     rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
     ranked = rows[~_unranked(rows)]
@@ -60,7 +60,7 @@ def fastest(results: Results, workload: str) -> str:
 
 
 def _against(results: Results, workload: str, other: str) -> str:
-    """How many times as many requests the leader serves as another system."""
+    """Return the words for the leader's throughput as a multiple of another system's."""
     rows = frames.leaders(results.comparisons, workload)
     rows = rows[(rows["system_a"] == other) & rows["ratio"].notna()]
     if rows.empty or rows["bound"].iloc[0] == "unknown":
@@ -73,7 +73,7 @@ def _against(results: Results, workload: str, other: str) -> str:
 
 
 def kept(rows: pd.DataFrame, few: int, many: int) -> str:
-    """What many connections leave of the throughput at few, from the most to the least."""
+    """Return the sentence about throughput at many connections as a share of that at few, from the most to the least."""
     rates = rows.pivot_table(index="system", columns="connections", values="throughput_rps", sort=False)
     if few not in rates or many not in rates:
         return ""
@@ -83,7 +83,7 @@ def kept(rows: pd.DataFrame, few: int, many: int) -> str:
 
 
 def per_connection(results: Results, name: str) -> str:
-    """What one more connection costs in memory, from the least to the most."""
+    """Return the sentence about the memory of one more connection, from the least to the most."""
     rows = memory_per_connection(results.usage)
     rows = rows[(rows["name"] == name) & rows["system"].isin(without_placebo(results.cells)["system"])]
     rows = rows.sort_values("per_connection_bytes", kind="stable")
@@ -106,7 +106,7 @@ _KINDS = {
 
 
 def drops(results: Results) -> str:
-    """Who dropped requests or connections, at which number of connections, and how."""
+    """Return the sentence about systems that dropped requests or connections: which, at how many connections, and how."""
     rows = levels(without_placebo(measured(results.cells)))
     bad = rows[rows["errors_count"] > 0]
     parts = []
@@ -145,7 +145,7 @@ def busy_ratio(row: Mapping[str, Any]) -> float:
 
 
 def built(results: Results) -> str:
-    """How long the builds took."""
+    """Return the sentence about build times."""
     rows = results.builds.dropna(subset=["cold_s"]).sort_values("cold_s")
     if rows.empty:
         return ""

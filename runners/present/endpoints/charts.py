@@ -60,7 +60,7 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
 
 
 def _top(cells: pd.DataFrame, published: float) -> float:
-    """Where the axis ends: at the longest whisker, but one that is longer than the bars does not shrink them."""
+    """Return the end of the axis: the longest whisker, but a whisker longer than the bars does not shrink them."""
     value, high = cells["throughput_rps"].max(), cells["throughput_high_rps"].max()
     known = [each for each in (value, min(high, 1.5 * value), published) if pd.notna(each)]
     return float(max(known, default=1.0))
@@ -213,7 +213,7 @@ def _log_axes(ax: Axes, counts: list[float], rows: pd.DataFrame) -> None:
 def agreement(
     ratios: pd.DataFrame, cells: pd.DataFrame, noise_floor_ratio: Mapping[str, float], pinning: Mapping[str, str]
 ) -> Chart:
-    """What the second load generator saw, over what the first saw of the same cell in the same blocks; log axis."""
+    """Chart the second load generator's throughput over the first one's, per cell, from the same blocks; log axis."""
     found = {workload: title for workload, title in columns(cells).items() if workload in set(ratios["workload"])}
     first, others = generator_of(cells, ""), listing(ordered(ratios["shape"]))
     chart, axes = panels(

@@ -73,7 +73,7 @@ def rates(results: Results) -> list[str]:
 
 
 def bottlenecks(results: Results) -> list[str]:
-    """Who was the limit of each column, a sentence for each column and load generator."""
+    """Return a sentence about the limit of each column and load generator."""
     found, pinning = [], results.machine["pinning"]
     for workload, title in columns(results.cells).items():
         for shape in shapes(results.cells):
@@ -88,7 +88,7 @@ def bottlenecks(results: Results) -> list[str]:
 
 
 def _limit(unsaturated: bool, limit: str, rows: list[dict[Any, Any]], pinning: Mapping[str, str]) -> str:
-    """Who was the limit for some systems, with how busy its CPUs were, and who else was on them."""
+    """Return the sentence about the limit of some systems: how busy its CPUs were, and the other roles on them."""
     role = limit if limit in ROLES else "server"
     names = listing([row["system"] for row in rows])
     who = f"nobody quite for {names}, {LIMITS[limit]} being nearest" if unsaturated else f"{LIMITS[limit]} for {names}"
@@ -102,7 +102,7 @@ def _limit(unsaturated: bool, limit: str, rows: list[dict[Any, Any]], pinning: M
 
 
 def threats_of_endpoints(results: Results) -> list[str]:
-    """What else threatens these numbers: a database that was the limit, and what a coarse or busy load generator saw."""
+    """Return threats to these numbers: a database that was the limit, a coarse or busy load generator."""
     cells, tools = without_placebo(measured(results.cells)), shapes(results.cells)
     found = []
     behind = cells[cells["bottleneck"] == "backend"]
@@ -128,7 +128,7 @@ def threats_of_endpoints(results: Results) -> list[str]:
 
 
 def records(cells: pd.DataFrame) -> str:
-    """What more records in an answer cost: throughput at the most against that at the fewest."""
+    """Return the sentence about the cost of more records in a response: throughput at the most against the fewest."""
     rows = measured(own_load(without_placebo(cells)))
     if "records_count" not in rows or rows["records_count"].nunique() < 2:
         return ""
@@ -145,7 +145,7 @@ def records(cells: pd.DataFrame) -> str:
 
 
 def generators(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
-    """How far the load generators agree, and what of the difference is their own doing."""
+    """Return the sentence about the agreement of the load generators, and their own part of the difference."""
     if ratios.empty:
         return ""
     first, others = generator_of(cells, ""), listing(ordered(ratios["shape"]))
@@ -173,7 +173,7 @@ def _medians(cells: pd.DataFrame, row: Mapping[str, str]) -> float:
 
 
 def published(results: Results) -> str:
-    """What the published values are good for beside ours: each column as a share of the first, there and here."""
+    """Return the sentence about published and measured values, each column as a share of the first."""
     rows, found, parts = results.published, columns(results.cells), []
     for system, source in rows[["system", "source"]].drop_duplicates().itertuples(index=False):
         own = rows[(rows["system"] == system) & (rows["source"] == source)]

@@ -52,7 +52,7 @@ def _short(rate: float) -> str:
 
 
 def limits(cells: pd.DataFrame, pinning: Mapping[str, str]) -> Fragment:
-    """How busy the CPUs of each role were, what of their time the role itself used, and who therefore was the limit."""
+    """Return the table of limits: how busy the CPUs of each role were, its own share, and the resulting limit."""
     roles = [role for role in _ROLES if role in pinning]
     heads: list[tuple[str, str]] = [("system", ""), ("by", "")]
     heads += [(f"CPU of the {_ROLES[role]}", f"CPU {pinning[role]}: busy, and used by it") for role in roles]
@@ -81,7 +81,7 @@ def _busy_row(cell: pd.Series, tool: str, roles: list[str], pinning: Mapping[str
 
 
 def behind(backends: Mapping[str, Any]) -> Fragment:
-    """What every server has behind it: how many connections, which statements, which settings, as this run recorded them."""
+    """Return the table of backends: connections, statements and settings, as this run recorded them."""
     groups = []
     for name, about in backends.items():
         each = about["pool_per_cpu_count"]
@@ -158,7 +158,7 @@ def generator_of(cells: pd.DataFrame, shape: str) -> str:
 
 
 def nearest(cell: Mapping[Any, Any], pinning: Mapping[str, str]) -> str:
-    """Who was the limit, or came nearest to it: of the busiest CPUs, the role that used most of them, as ``LIMITS`` names it."""
+    """Return the limit, or the role nearest to it: the role that used most of the busiest CPUs, as ``LIMITS`` names it."""
     if cell["bottleneck"] != "unsaturated":
         return str(cell["bottleneck"])
     busy = {role: cell[f"{role}_busy_fraction"] for role in ROLES if pd.notna(cell[f"{role}_busy_fraction"])}

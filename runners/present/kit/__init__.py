@@ -1,1 +1,1 @@
-"""What charts, tables and sentences are made of: theme, rows, markup, frames."""
+"""Parts of charts, tables and sentences: theme, rows, markup, frames."""

@@ -40,24 +40,24 @@ def cell_of(cells: pd.DataFrame, system: str, workload: str) -> pd.Series | None
 
 
 def is_client_bound(cells: pd.DataFrame, system: str, workload: str) -> bool:
-    """Whether the load generator was the limit, so that the throughput is a lower bound only."""
+    """Return whether the load generator was the limit, so that the throughput is only a lower bound."""
     row = cell_of(cells, system, workload)
     return row is not None and bool(row["bottleneck"] in GENERATOR_LIMITED)
 
 
 def is_rated(cells: pd.DataFrame) -> bool:
-    """Whether these cells were offered a fixed rate: then what they complete says nothing of what they could."""
+    """Return whether these cells were offered a fixed rate: then their throughput is not their capacity."""
     return "offered_rps" in cells and bool(cells["offered_rps"].notna().any())
 
 
 def has_errors(cells: pd.DataFrame, system: str, workload: str) -> bool:
-    """Whether so many requests had errors, or came too late, that the cell is shown and not ranked."""
+    """Return whether so many requests failed, or came too late, that the cell is shown and not ranked."""
     row = cell_of(cells, system, workload)
     return row is not None and bool(row.get("errors_fraction", 0.0) > ERRORS_TOLERANCE)
 
 
 def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
-    """How a share of the floor has to be read: ``=``, or ``≤``, ``≥``, ``?`` where the load generator was the limit.
+    """Return the sign of a share of the floor: ``=``, or ``≤``, ``≥``, ``?`` where the load generator was the limit.
 
     A floor that could have been higher makes it an upper bound, a decoding server that could be faster a lower one.
     """

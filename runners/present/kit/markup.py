@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def is_words(self) -> bool:
-        """Whether it reads from the left, unlike a number."""
+        """Return whether it is aligned to the left, unlike a number."""
         return not {"name", "words", "long", "good", "half", "warn", "bad"}.isdisjoint(self.kind.split())
 
 

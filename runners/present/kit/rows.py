@@ -1,4 +1,4 @@
-"""What charts with one row per system are made of: named rows, points and whiskers, values beside them."""
+"""Parts of charts with one row per system: named rows, points and whiskers, values beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How everything looks: one theme, one colour per system, and figures that bring themselves to the notebook.
+"""The theme: one colour per system, and figures that show themselves in the notebook.
 
 Hues are those of Okabe and Ito (Color Universal Design, 2008), which people with any colour vision can tell apart;
 one hue per server, one lightness and one marker per codec, by the order given.
@@ -124,7 +124,7 @@ class Chart(Figure):
 
 @dataclass(frozen=True)
 class Look:
-    """How one system is drawn, in all charts of a notebook."""
+    """Colour and marker of one system, in all charts of a notebook."""
 
     color: str
     marker: str

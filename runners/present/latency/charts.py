@@ -40,7 +40,7 @@ def tail(cells: pd.DataFrame) -> Chart:
 
 @themed
 def added(frame: pd.DataFrame, cells: pd.DataFrame, direct: str) -> Chart:
-    """What each system adds to direct access, from :func:`runners.analyse.latencies.added_latencies`."""
+    """Chart the service time that each system adds to direct access (:func:`runners.analyse.latencies.added_latencies`)."""
     workloads = ordered(frame["workload"])
     parts = [frame[frame["workload"] == workload] for workload in workloads]
     chart, axes = panels(

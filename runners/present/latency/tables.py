@@ -20,7 +20,7 @@ _WITHOUT_INTERVAL = ("max_s", "tm99_s", "stddev_s")
 
 
 def rates(record: Mapping[str, Any], cells: pd.DataFrame) -> Fragment:
-    """What each system carries without a rate, what was offered, and what of it was achieved."""
+    """Return the table of rates: the capacity of each system, the offered rate, and the achieved rate."""
     planned = record.get("rates") or {"capacities": {}, "loads": []}
     capacities = planned["capacities"]
     offered = ordered(cells.dropna(subset=["offered_rps"])["workload"])
@@ -65,7 +65,7 @@ def published_form(cells: pd.DataFrame, figures: pd.DataFrame) -> Fragment:
 
 
 def _published_row(cells: pd.DataFrame, figures: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series | None:
-    """What was published of a system, beside the highest rate at which it was measured: that is how it was published."""
+    """Return the published row of a system, beside the highest rate at which it was measured, as it was published."""
     found = figures[figures["system"] == row["system"]]
     found = found[[row["workload"].startswith(workload) for workload in found["workload"]]]
     if found.empty:

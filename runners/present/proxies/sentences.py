@@ -45,7 +45,7 @@ def _said(found: Sequence[str]) -> list[str]:
 
 
 def _cost(results: Results, workload: str) -> str:
-    """Which proxy needs least CPU time and which most, where their intervals tell them apart."""
+    """Return the sentence about the proxies that need least and most CPU time, where their intervals do not overlap."""
     rows, unit = _costs(results, workload), _unit(results, workload)
     if rows.empty:
         return ""
@@ -63,7 +63,7 @@ def _cost(results: Results, workload: str) -> str:
 
 
 def _overlaps(results: Results, workload: str) -> str:
-    """Who shares the interval of the proxy that needs least, and of the one that needs most."""
+    """Return the sentence about proxies whose intervals overlap that of the least, or that of the most."""
     rows = _costs(results, workload)
     if len(rows) < 3 or _overlap(rows.iloc[0], rows.iloc[-1]):
         return ""
@@ -110,7 +110,7 @@ def _limit(results: Results, system: str, workload: str) -> str:
 
 
 def _slower(results: Results, workload: str) -> str:
-    """Which proxies are slower than the leader, as far as neither throughput is that of the backend."""
+    """Return the sentence about proxies that are slower than the leader, if the backend limited neither."""
     rows = leaders(results.comparisons, workload)
     rows = rows[rows["verdict"] == "slower"].sort_values("ratio", kind="stable")
     parts = [
@@ -129,7 +129,7 @@ def _slower(results: Results, workload: str) -> str:
 
 
 def _behind(results: Results, workload: str) -> str:
-    """Whose throughput is that of the backend."""
+    """Return the sentence about proxies whose throughput the backend limited."""
     names = list(_proxies(results)["system"].unique())
     limited = backend_limited(results.cells, workload, *names)
     if not limited:
@@ -143,7 +143,7 @@ def _behind(results: Results, workload: str) -> str:
 
 
 def _relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> str:
-    """How many cases each proxy failed."""
+    """Return the sentence about the failed cases of each proxy."""
     tried = {system: found for system, found in notes.items() if found is not None}
     if not tried:
         return ""
@@ -167,7 +167,7 @@ def _failed_cases(notes: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
 
 
 def _missed(results: Results, workload: str) -> str:
-    """Who did not get the offered rate, so that its times are not those of that rate."""
+    """Return the sentence about systems that did not reach the offered rate, so that their times are not of that rate."""
     rows = measured(results.cells)
     rows = rows[(rows["workload"] == workload) & (rows["throughput_rps"] < LEAST_OFFERED * rows["offered_rps"])]
     parts = [f"{row.system} {row.throughput_rps / row.offered_rps:.1%}" for row in rows.itertuples()]
@@ -195,13 +195,13 @@ def _time(row: pd.Series) -> str:
 
 
 def _overlap(less: pd.Series, more: pd.Series) -> bool:
-    """Whether two intervals overlap; one that is not known overlaps all."""
+    """Return whether two intervals overlap; an unknown interval overlaps all."""
     low, high = sorted((less, more), key=lambda row: float(row["cpu_per_request_s"]))
     return not low["cpu_per_request_high_s"] < high["cpu_per_request_low_s"]
 
 
 def _unit(results: Results, workload: str) -> str:
-    """What a request is: a connection where each has one of its own."""
+    """Return the unit of a request: a connection where each has one of its own."""
     shapes = set(results.cells.loc[results.cells["workload"] == workload, "shape"])
     loads = (results.record.get("rates") or {}).get("loads", [])
     single = {load["shape"]["name"] for load in loads if load["shape"].get("keepalive_requests") == 1}

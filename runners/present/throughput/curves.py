@@ -166,7 +166,7 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: 
 
 
 def _handles(systems: list[str], look: Mapping[str, Look], linestyle: Literal["-", ""]) -> list[Artist]:
-    """What the legend shows, in the order given."""
+    """Return the entries of the legend, in the order given."""
     return [
         Line2D(
             [],

@@ -1,4 +1,4 @@
-"""What limited each throughput, by name: also what runs behind the servers, whose limit is not theirs."""
+"""The limit of each throughput by name, backends included."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def _p99(row: pd.Series) -> str:
 
 
 def above_floor(results: Results, workload: str) -> str:
-    """What decoding leaves of the throughput of the same server, from the most to the least."""
+    """Return the sentence about throughput with decoding as a share of the same server's floor, from the most to the least."""
     rows = without_placebo(results.shares)
     rows = rows[(rows["workload"] == workload) & rows["share_ratio"].notna()]
     rows = rows.sort_values("share_ratio", ascending=False, kind="stable")
@@ -169,7 +169,7 @@ def above_floor(results: Results, workload: str) -> str:
 
 
 def published_directions(results: Results, workload: str, rows: pd.DataFrame) -> list[str]:
-    """Whether published ratios point the same way as ours, a sentence per source; sizes differ between machines."""
+    """Return a sentence per source about the direction of published and measured ratios."""
     found = []
     for source in ordered(results.published["source"]):
         frame = results.published[results.published["source"] == source]
@@ -219,7 +219,7 @@ def noise(results: Results) -> str:
 
 
 def speed(results: Results) -> str:
-    """What the probes saw of the CPUs' speed."""
+    """Return the sentence about the CPUs' speed."""
     seen = results.trials["speed_ratio"].dropna()
     if seen.empty:
         return "No probe saw the speed of the server's CPUs."
@@ -230,7 +230,7 @@ def speed(results: Results) -> str:
 
 
 def checked(results: Results) -> str:
-    """How many trials are valid, and for what the others are void."""
+    """Return the sentence about the number of valid trials, and the reasons why others are void."""
     made = int(results.cells["launches_made_count"].sum())
     valid = int(results.cells["launches_count"].sum())
     if not made:

@@ -26,7 +26,7 @@ _TIME_HEADS = (("system", ""), *((f"p{percentile:g}", "95 % interval") for perce
 
 
 def results(cells: pd.DataFrame, published: pd.DataFrame | None = None) -> Fragment:
-    """What was measured, one group of rows per workload; published values beside it, marked as another machine's.
+    """Return the table of results, one group of rows per workload, with published values of another machine beside them.
 
     Two tables, throughput with its cost and service times: neither is wider than a laptop's window.
     """
@@ -180,7 +180,7 @@ def _comparison(row: Mapping[str, Any]) -> list[Cell]:
 
 
 def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
-    """How many of each check held, per system and workload; below it what was found, and what to do about it."""
+    """Return the table of checks: how many held per system and workload, with details and remedies below."""
     names = ordered(frame["name"])
     groups = []
     for workload in ordered(frame["workload"]):
@@ -228,7 +228,7 @@ def _light(rows: pd.DataFrame) -> Cell:
 
 
 def provenance(machine: Mapping[str, Any], versions: Mapping[str, Any], parameters: Mapping[str, Any]) -> Fragment:
-    """Where the numbers come from: machine, versions and flags, parameters; nested facts as dotted names."""
+    """Return the table of provenance: machine, versions and flags, parameters; nested facts as dotted names."""
     parts = {"Machine": machine, "Versions and flags": versions, "Parameters": parameters}
     groups = [
         Group(title, [[Cell(name), Cell(text, kind="long")] for name, text in _facts(part)])
