@@ -77,7 +77,7 @@ STILL_THERE = {
 # Rooms in which each docstring of a function begins with one of these verbs. The others follow.
 PLAIN_ROOMS = {"core", "machine", "stats", "store"}
 TEXTS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
-NOT_YET_PLAIN = {"parameters.py", "workloads.py"}
+NOT_YET_PLAIN = {"workloads.py"}
 VERBS = {
     "Add", "Begin", "Check", "Compare", "Convert", "Count", "Cut", "End", "Estimate", "Find", "Format", "Hold", "Join", "Launch", "List",
     "Make", "Mark", "Merge", "Migrate", "Open", "Parse", "Plan", "Print", "Raise", "Read", "Refuse", "Remove", "Replace", "Return", "Run",

@@ -1,8 +1,13 @@
-"""The notebooks of the workbook: their names, and whether they may measure."""
+"""The notebooks of the workbook: their names, the parameters that each declares, and whether they may measure."""
 
 from __future__ import annotations
 
+import ast
+import json
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from runners.core.errors import WrkbookError
 from runners.core.folders import COMPARING, NOTEBOOKS
@@ -31,3 +36,31 @@ def find_experiment(name: str) -> str:
     if len(found) != 1:
         raise WrkbookError(f"there is no notebook named {name!r}", f"there are: {', '.join(experiments())}")
     return found[0]
+
+
+@cache
+def declared_parameters(name: str) -> dict[str, Any]:
+    """Return the parameters that a notebook declares in its cell tagged ``parameters``, with their defaults, in that order.
+
+    Raises
+    ------
+    WrkbookError
+        When there is no such notebook, or its cell holds anything but assignments of constants.
+    """
+    path = NOTEBOOKS / f"{name}.ipynb"
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        cell = next(cell for cell in cells if "parameters" in cell["metadata"].get("tags", []))
+        return {name: ast.literal_eval(value) for name, value in assigned("".join(cell["source"]))}
+    except (OSError, ValueError, LookupError, StopIteration, SyntaxError) as error:
+        raise WrkbookError(
+            f"the parameters of notebook {name} cannot be read from {path}: {error}",
+            "its cell tagged parameters holds lines such as: connections = 80",
+        ) from error
+
+
+def assigned(source: str) -> Iterator[tuple[str, ast.expr]]:
+    """Yield each (name, expression) that Python source assigns, one a line: papermill knows no other parameters."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign):
+            yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))

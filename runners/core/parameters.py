@@ -1,16 +1,20 @@
-"""The parameters of an experiment: typed, bounded, and checked by name, wherever they come from."""
+"""The parameters of experiments: typed, bounded, and checked by name, wherever they come from.
+
+A notebook declares its parameters and their defaults in its cell tagged ``parameters``. :class:`Parameters` says what each name
+means in all notebooks: type, bounds, description.
+"""
 
 from __future__ import annotations
 
-import ast
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from runners.core.errors import WrkbookError
+from runners.core.notebooks import assigned, declared_parameters
 
 
 @dataclass(frozen=True)
@@ -18,7 +22,7 @@ class Profile:
     """The amount of measuring: each block gives every cell a warm-up and `windows_count` windows.
 
     `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
-    The budget ends a run after at least `sure_blocks`: one under a budget that was asked for, `min_blocks` else.
+    The budget ends a run after at least `sure_blocks`: one under a budget that the user gave, `min_blocks` else.
     Windows are measured in time slices of `turn_s` where they can be (:mod:`runners.measure.time_slices`); 0: in one piece. Where the idle
     machine decides (:mod:`runners.measure.machine_survey`), it is the longer of the two choices until the run has begun.
     """
@@ -49,6 +53,8 @@ LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
 AUTO = "auto"
 AUTO_SLICE_MS = 100
 _MOST_SLICE_MS = 1000
+# The largest item of each list of numbers.
+_MOST = {"batch_sizes": 4096, "counts": 500, "connection_counts": 60_000, "blog_connection_counts": 60_000}
 
 
 def _slices(value: object) -> str:
@@ -62,7 +68,7 @@ def _slices(value: object) -> str:
 
 
 class Parameters(BaseModel):
-    """The parameters of an experiment. Empty or 0 means: chosen by wrkbook, as each description says."""
+    """What the parameters of all notebooks mean. Empty or 0: chosen by wrkbook, as each description says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -70,14 +76,14 @@ class Parameters(BaseModel):
     systems: list[str] = Field([], description="the systems to compare; empty: all that serve the workload")
     batch_sizes: list[int] = Field([1, 10], description="operations in a request, 1 to 4096 each", min_length=1)
     body_style: Literal["pretty", "compact"] = Field("pretty", description="how the request body is written")
-    counts: list[int] = Field([20], description="records that a request of sql2 asks for, 1 to 500 each", min_length=1)
+    counts: list[int] = Field([20], description="records that a request of sql2 reads, 1 to 500 each", min_length=1)
     generators: list[str] = Field(["wrk"], description="load generators; the first is the run's own", min_length=1)
     connection_counts: list[int] = Field(
         [], description="connections to compare, where an experiment is about that; empty: those of `connections`"
     )
     blog_connection_counts: list[int] = Field([], description="those of the workload blog; empty: `connection_counts`")
     build_times: Literal["", "yes", "no"] = Field(
-        "", description="whether builds are timed; empty: not in the quick profile, where an experiment asks for it"
+        "", description="whether builds are timed; empty: not in the quick profile, where an experiment needs it"
     )
     connections: int = Field(80, ge=1, le=60000, description="connections that the load generator keeps busy")
     generator_threads: int = Field(
@@ -114,7 +120,7 @@ class Parameters(BaseModel):
 
     @property
     def effective_profile(self) -> Profile:
-        """The profile with what the parameters override."""
+        """Return the profile with what the parameters override."""
         chosen = PROFILES[self.profile]
         least = self.min_blocks or min(chosen.min_blocks, self.max_blocks or chosen.min_blocks)
         most = self.max_blocks or max(chosen.max_blocks, least)
@@ -149,23 +155,43 @@ class ComparedRuns(BaseModel):
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def check_parameters(values: Mapping[str, Any]) -> Parameters:
-    """The parameters of an experiment from names and values; errors as in :func:`validated`."""
-    return validated(Parameters, values)
+def check_parameters(values: Mapping[str, Any], notebook: str) -> Parameters:
+    """Return the parameters of a notebook: its own defaults, and `values` in the place of some.
+
+    Raises
+    ------
+    WrkbookError
+        As :func:`validated`, for names that this notebook does not declare.
+    """
+    declared = declared_parameters(notebook)
+    return validated(Parameters, {**declared, **values}, declared, f"{notebook}'s parameters")
 
 
-def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
-    """Parameters of a notebook from names and values.
+def changed_parameters(values: Mapping[str, Any], notebook: str) -> dict[str, Any]:
+    """Return those of `values` that a notebook declares with another default."""
+    declared = declared_parameters(notebook)
+    return {name: value for name, value in values.items() if name in declared and value != declared[name]}
+
+
+def validated(
+    model: type[Model], values: Mapping[str, Any], known: Collection[str] = (), whose: str = "the parameters"
+) -> Model:
+    """Return `values` as a `model`.
+
+    Parameters
+    ----------
+    known : the names that may be given; empty: all fields of the model
+    whose : how the error introduces these names
 
     Raises
     ------
     WrkbookError
         Naming each unknown parameter (with the nearest known one) and each value of a wrong type or out of bounds.
     """
-    known = model.model_fields
+    known = known or list(model.model_fields)
     problems = [_unknown(name, known) for name in values if name not in known]
     # A whole number is a fine value for a parameter that takes any.
-    floats = {name for name, field in known.items() if field.annotation is float}
+    floats = {name for name, field in model.model_fields.items() if field.annotation is float}
     kept = {
         name: float(value) if name in floats and type(value) is int else value
         for name, value in values.items()
@@ -178,41 +204,26 @@ def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
             f"parameter {'.'.join(map(str, item['loc']))}: {item['msg']}, not {item['input']!r}"
             for item in error.errors()
         ]
-        raise WrkbookError("; ".join(problems), _remedy(known)) from error
-    for name, most in (
-        ("batch_sizes", 4096),
-        ("counts", 500),
-        ("connection_counts", 60000),
-        ("blog_connection_counts", 60000),
-    ):
+        raise WrkbookError("; ".join(problems), _remedy(known, whose)) from error
+    for name, most in _MOST.items():
         problems += _problems_of_sizes(name, getattr(parameters, name, []), most)
     if problems:
-        raise WrkbookError("; ".join(problems), _remedy(known))
+        raise WrkbookError("; ".join(problems), _remedy(known, whose))
     return parameters
 
 
 def from_notebook(namespace: Mapping[str, Any], model: type[BaseModel] = Parameters) -> dict[str, Any]:
-    """The parameters that a notebook's cells assigned: `namespace` is the notebook's ``globals()``.
+    """Return the parameters that a notebook's cells assigned: `namespace` is the notebook's ``globals()``.
 
     A name that papermill injected counts whether it is known or not, so that a misspelt one is an error.
     """
-    injected = _assigned(source for source in namespace.get("In", []) if source.startswith("# Parameters\n"))
+    injected = [
+        name
+        for source in namespace.get("In", [])
+        if source.startswith("# Parameters\n")
+        for name, _ in assigned(source)
+    ]
     return {name: namespace[name] for name in [*model.model_fields, *injected] if name in namespace}
-
-
-def _assigned(sources: Iterable[str]) -> list[str]:
-    names = []
-    for source in sources:
-        for node in ast.parse(source).body:
-            targets = (
-                node.targets
-                if isinstance(node, ast.Assign)
-                else [node.target]
-                if isinstance(node, ast.AnnAssign)
-                else []
-            )
-            names += [target.id for target in targets if isinstance(target, ast.Name)]
-    return names
 
 
 def _problems_of_sizes(name: str, sizes: list[int], most: int) -> list[str]:
@@ -225,5 +236,5 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return f"unknown parameter {name}" + (f" (did you mean {close[0]}?)" if close else "")
 
 
-def _remedy(known: Iterable[str]) -> str:
-    return f"the parameters are: {', '.join(known)}; the notebooks' parameter cells explain each"
+def _remedy(known: Iterable[str], whose: str) -> str:
+    return f"{whose} are: {', '.join(known)}; its parameter cell explains each"

@@ -86,7 +86,7 @@ class Experiment:
         self.recorded: dict[str, Any] = {}  # what the run's record is to hold besides
         self.run_plan = plan_run(
             name,
-            check_parameters(from_notebook(namespace)),
+            check_parameters(from_notebook(namespace), name),
             workloads=workloads,
             floor=floor,
             delays_ms=delays_ms,

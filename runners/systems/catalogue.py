@@ -182,10 +182,15 @@ class Server(_Strict):
         return None
 
     def systems(self, workload: str) -> list[System]:
-        """The systems (server and codec) that this server enters into a comparison on `workload`."""
+        """Return the systems (server and codec) that this server enters into a comparison on `workload`."""
         return list(
             dict.fromkeys(System(self.name, service.codec) for service in self.serves if service.workload == workload)
         )
+
+    @property
+    def every_system(self) -> list[System]:
+        """Return the systems that this server enters into any comparison."""
+        return list(dict.fromkeys(System(self.name, service.codec) for service in self.serves))
 
 
 class Catalogue:

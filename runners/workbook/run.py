@@ -13,10 +13,11 @@ from typing import Any
 
 from runners.core.errors import WrkbookError, visible
 from runners.core.folders import COMPARING, PROCESSED
-from runners.core.parameters import PROFILES, check_parameters
+from runners.core.parameters import PROFILES, changed_parameters
 from runners.core.records import COMPARISON_SCHEMA
 from runners.core.units import format_duration, system_title
-from runners.store.ledger import Run, check_run_id, new_run_id
+from runners.experiments.early_checks import check_run
+from runners.store.ledger import Run, new_run_id
 from runners.store.processed import comparison_folder, processed_folder, read_summary
 from runners.workbook.execute import execute
 
@@ -64,7 +65,7 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
 
     Parameters
     ----------
-    values : parameters by name; checked before anything starts
+    values : parameters by name, each one that all of `names` declare; checked before anything starts
     budget_minutes : for all notebooks together; time that one leaves over goes to those after it; 0: the profile's for each three
         of them, and what the least number of blocks takes beyond that
 
@@ -75,19 +76,20 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
     Interrupted
         When the user interrupts a notebook.
     """
-    parameters = check_parameters(values)
-    asked_minutes = budget_minutes or parameters.budget_minutes
-    shared = asked_minutes or PROFILES[parameters.profile].budget_minutes * max(1.0, len(names) / _SHARING)
-    if not asked_minutes:
-        values = {**values, "min_blocks": parameters.effective_profile.min_blocks}
-    run_id = check_run_id(parameters.run_id or new_run_id(parameters.profile))
+    parameters = [check_run(name, values) for name in names]
+    asked_minutes = budget_minutes or parameters[0].budget_minutes
+    shared = asked_minutes or PROFILES[parameters[0].profile].budget_minutes * max(1.0, len(names) / _SHARING)
+    run_id = parameters[0].run_id or new_run_id(parameters[0].profile)
     left, reports = shared, []
     for place, name in enumerate(names):
         print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}", file=sys.stderr, flush=True)
         known = Run(name, run_id)
         before = _measured_minutes(known)
+        given = {**values, "run_id": run_id, "budget_minutes": left / (len(names) - place)}
+        if not asked_minutes:
+            given["min_blocks"] = parameters[place].effective_profile.min_blocks
         try:
-            reports.append(_execute(known, {**values, "run_id": run_id, "budget_minutes": left / (len(names) - place)}))
+            reports.append(_execute(known, given))
         except KeyboardInterrupt as error:
             raise Interrupted(run_id, names[place:]) from error
         left = max(0.1, left - (_measured_minutes(known) - before))
@@ -155,7 +157,7 @@ def _into(target: Path, notebook: str, values: dict[str, Any], *, measuring: boo
 def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> Report:
     started = time.monotonic()
     target = processed_folder(known)
-    _into(target, known.experiment, values, measuring=measuring)
+    _into(target, known.experiment, changed_parameters(values, known.experiment), measuring=measuring)
     summary = read_summary(target)
     if summary is None:
         raise WrkbookError(f"{known.experiment} wrote no summary", "its notebook must end with experiment.publish(…)")

@@ -4,11 +4,25 @@ import pytest
 
 from runners.cli.arguments import joined_parameters, parameter_values
 from runners.core.errors import WrkbookError
-from runners.core.parameters import check_parameters, from_notebook
+from runners.core.folders import COMPARING
+from runners.core.notebooks import declared_parameters, experiments
+from runners.core.parameters import (
+    ComparedRuns,
+    Parameters,
+    changed_parameters,
+    check_parameters,
+    from_notebook,
+)
+
+DECODE = "02-json-decode"
+
+
+def checked(values):
+    return check_parameters(values, DECODE)
 
 
 def test_the_defaults_are_valid_and_standard():
-    assert check_parameters({}).profile == "standard"
+    assert checked({}).profile == "standard"
 
 
 @pytest.mark.parametrize(
@@ -40,30 +54,68 @@ def test_the_defaults_are_valid_and_standard():
 )
 def test_a_wrong_parameter_is_named_with_what_is_wrong(values, told):
     with pytest.raises(WrkbookError) as caught:
-        check_parameters(values)
+        checked(values)
     assert told in str(caught.value)
     assert "→" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", experiments())
+def test_the_defaults_of_each_notebook_are_valid_and_it_declares_what_every_run_needs(name):
+    declared = declared_parameters(name)
+    parameters = check_parameters({}, name)
+    assert set(declared) <= set(Parameters.model_fields)
+    assert {key: getattr(parameters, key) for key in declared} == declared
+    assert {"profile", "budget_minutes", "min_blocks", "max_blocks", "seed", "run_id"} <= set(declared)
+
+
+def test_the_notebook_that_compares_runs_declares_its_own_model():
+    assert list(declared_parameters(COMPARING)) == list(ComparedRuns.model_fields)
+
+
+def test_a_parameter_of_another_notebook_is_refused_with_a_list_of_this_ones():
+    with pytest.raises(WrkbookError) as caught:
+        checked({"measure_faults": False})
+    own = ", ".join(declared_parameters(DECODE))
+    assert str(caught.value).startswith("unknown parameter measure_faults")
+    assert f"02-json-decode's parameters are: {own};" in str(caught.value)
+
+
+def test_every_parameter_is_one_of_some_notebook():
+    assert set(Parameters.model_fields) == {
+        name for notebook in experiments() for name in declared_parameters(notebook)
+    }
+
+
+def test_what_a_notebook_has_by_itself_is_not_changed():
+    values = {"connections": 80, "seed": 2, "measure_faults": True, "systems": []}
+    assert changed_parameters(values, DECODE) == {"seed": 2}
+    assert changed_parameters(values, "04-text-json-sql") == {"connections": 80, "seed": 2, "systems": []}
+
+
+def test_a_notebook_whose_parameters_are_no_constants_is_named():
+    with pytest.raises(WrkbookError, match=r"parameters of notebook 77-none cannot be read from .*77-none"):
+        declared_parameters("77-none")
+
+
 def test_all_wrong_parameters_are_told_at_once():
     with pytest.raises(WrkbookError) as caught:
-        check_parameters({"profil": 1, "connections": -1})
+        checked({"profil": 1, "connections": -1})
     assert "profil" in str(caught.value)
     assert "connections" in str(caught.value)
 
 
 def test_a_whole_number_will_do_for_a_fraction_of_minutes():
-    assert check_parameters({"budget_minutes": 5}).budget_minutes == 5.0
+    assert checked({"budget_minutes": 5}).budget_minutes == 5.0
 
 
 def test_the_profile_gives_way_to_what_the_parameters_say():
-    profile = check_parameters({"profile": "quick", "max_blocks": 2, "budget_minutes": 1.5}).effective_profile
+    profile = checked({"profile": "quick", "max_blocks": 2, "budget_minutes": 1.5}).effective_profile
     assert (profile.min_blocks, profile.max_blocks, profile.budget_minutes) == (2, 2, 1.5)
 
 
 def test_a_window_is_as_long_however_many_of_them_a_block_has():
     several, lone, long = (
-        check_parameters(values).effective_profile
+        checked(values).effective_profile
         for values in ({}, {"windows_count": 1}, {"windows_count": 1, "profile": "publication"})
     )
     assert (several.window_s, several.windows_count) == (1.0, 2)
@@ -76,12 +128,12 @@ def test_a_window_is_as_long_however_many_of_them_a_block_has():
     [({}, 5), ({"budget_minutes": 2.0}, 1), ({"budget_minutes": 2.0, "min_blocks": 3}, 3), ({"profile": "quick"}, 3)],
 )
 def test_only_a_budget_that_was_asked_for_ends_a_run_before_its_least_blocks(values, sure):
-    assert check_parameters(values).effective_profile.sure_blocks == sure
+    assert checked(values).effective_profile.sure_blocks == sure
 
 
 def test_more_blocks_at_least_than_at_most_are_refused():
     with pytest.raises(WrkbookError, match="min_blocks"):
-        _ = check_parameters({"min_blocks": 5, "max_blocks": 4}).effective_profile
+        _ = checked({"min_blocks": 5, "max_blocks": 4}).effective_profile
 
 
 def test_a_name_that_papermill_injected_counts_even_when_it_is_unknown():
@@ -147,11 +199,11 @@ def test_a_parameter_without_a_value_is_an_error():
     ],
 )
 def test_time_slices_are_auto_or_milliseconds_as_text_or_number(given, kept, turn_s):
-    parameters = check_parameters({"slices": given})
+    parameters = checked({"slices": given})
     assert parameters.slices == kept
     assert parameters.effective_profile.turn_s == turn_s
 
 
 @pytest.mark.parametrize(("words", "kept"), [("slices=auto", "auto"), ("slices=0", "0"), ("slices=250", "250")])
 def test_time_slices_can_be_given_on_the_command_line(words, kept):
-    assert check_parameters(parameter_values([words])).slices == kept
+    assert checked(parameter_values([words])).slices == kept

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from runners.core.errors import WrkbookError
 from runners.experiments.experiment import Experiment
 from runners.experiments.manifest import idle_other
 from runners.store.ledger import Run
@@ -62,3 +63,10 @@ def test_before_a_run_the_plan_says_what_the_choice_of_time_slices_will_depend_o
     new = begun(None, "new")
     assert "decided just before measuring" in new.plan().text
     assert idle_other(new.run) == {}
+
+
+@pytest.mark.parametrize("injected", [True, False])
+def test_a_parameter_of_another_notebook_is_an_error_through_papermill_too(injected):
+    namespace = {"In": ["# Parameters\nmeasure_faults = False\n"] * injected, "measure_faults": False}
+    with pytest.raises(WrkbookError, match=r"unknown parameter measure_faults.*\n.*02-json-decode's parameters are"):
+        Experiment("02-json-decode", namespace, workloads=["decode"])

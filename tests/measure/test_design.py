@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.core.errors import WrkbookError
-from runners.core.parameters import check_parameters
+from runners.core.parameters import Parameters
 from runners.core.records import System, Workload
 from runners.measure.design import Cell, design, load_shapes, own_load_shapes, side_by_side
 from runners.systems.catalogue import Catalogue
@@ -41,25 +41,25 @@ def test_the_user_s_order_decides_who_is_first():
 
 
 def test_each_workload_is_asked_for_in_each_shape_of_the_load():
-    shapes = load_shapes(check_parameters({"connection_counts": [10, 1000]}))
+    shapes = load_shapes(Parameters(**{"connection_counts": [10, 1000]}))
     cells = names(design(Catalogue(), ["ping"], systems=["gin"], shapes=shapes))
     assert cells == [("gin", "ping@10"), ("placebo", "ping@10"), ("gin", "ping@1000"), ("placebo", "ping@1000")]
-    assert [shape.name for shape in load_shapes(check_parameters({"generators": ["wrk", "autocannon"]}))] == [
+    assert [shape.name for shape in load_shapes(Parameters(**{"generators": ["wrk", "autocannon"]}))] == [
         "",
         "autocannon",
     ]
 
 
 def test_a_workload_with_numbers_of_connections_of_its_own_is_not_measured_at_those_of_the_others():
-    parameters = check_parameters({"connection_counts": [10, 1000], "blog_connection_counts": [20]})
+    parameters = Parameters(**{"connection_counts": [10, 1000], "blog_connection_counts": [20]})
     shapes, own = load_shapes(parameters), own_load_shapes(parameters)
     cells = names(design(Catalogue(), ["json10", "blog"], systems=["net-http"], shapes=shapes, own_shapes=own))
     assert list(dict.fromkeys(workload for _, workload in cells)) == ["json10@10", "json10@1000", "blog@20"]
-    assert own_load_shapes(check_parameters({"connection_counts": [10]})) == {}
+    assert own_load_shapes(Parameters(**{"connection_counts": [10]})) == {}
 
 
 def test_of_a_workload_with_several_sizes_the_first_alone_is_asked_for_in_every_shape():
-    shapes = load_shapes(check_parameters({"generators": ["wrk", "autocannon"]}))
+    shapes = load_shapes(Parameters(**{"generators": ["wrk", "autocannon"]}))
     cells = names(design(Catalogue(), ["text", "sql2"], systems=["net-http"], counts=[20, 1], shapes=shapes))
     labels = dict.fromkeys(workload for _, workload in cells)
     assert list(labels) == ["text", "text@autocannon", "sql2-20", "sql2-20@autocannon", "sql2-1"]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from runners.core.parameters import PROFILES, check_parameters
+from runners.core.parameters import PROFILES, Parameters
 from runners.measure.design import design, load_shapes
 from runners.measure.load import MOST_OPENING_S, expected_opening_s, wait_until_open, window_seconds
 from runners.measure.run import block_seconds
@@ -32,7 +32,7 @@ def test_opening_is_slow_where_more_than_half_of_the_ports_are_needed():
 
 def test_a_fresh_block_s_length_knows_of_launches_and_long_windows():
     def seconds(counts, *, fresh):
-        shapes = load_shapes(check_parameters({"connection_counts": counts}))
+        shapes = load_shapes(Parameters(**{"connection_counts": counts}))
         found = design(Catalogue(), ["json10"], systems=["gin"], shapes=shapes, fresh=fresh)
         return block_seconds(found, PROFILES["quick"], 80)
 

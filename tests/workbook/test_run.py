@@ -5,11 +5,52 @@ from pathlib import Path
 import pytest
 
 from runners.cli import commands
+from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
+from runners.experiments import early_checks
+from runners.store.ledger import Run
 from runners.workbook import run as running
 from runners.workbook.run import Report
 
 NAMES = ["01-ping", "02-json-decode", "03-json-roundtrip"]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"measure_faults": False}, "unknown parameter measure_faults"),
+        ({"connections": 0}, "parameter connections"),
+        ({"connections": 60_000}, "60000 do not fit into the limit of"),
+        ({"systems": ["drogn"]}, "there is no system named 'drogn'"),
+        ({"server_cpus": "0", "generator_cpus": "0"}, "overlap on CPU 0"),
+        ({"server_cpus": "977"}, "CPU 977 does not exist"),
+        ({"run_id": "../up"}, "run-id"),
+        ({"min_blocks": 5, "max_blocks": 2}, "min_blocks (5) is larger than max_blocks (2)"),
+    ],
+)
+def test_what_is_wrong_with_the_last_notebook_is_said_before_the_first_begins(values, told, monkeypatch, capsys):
+    monkeypatch.setattr(running, "_execute", None)
+    with pytest.raises(WrkbookError) as caught:
+        running.run(NAMES, values, 0.0)
+    assert told in str(caught.value)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_run_that_was_begun_with_other_parameters_is_refused_before_anything_begins(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(early_checks, "Run", lambda name, run_id: Run(name, run_id, tmp_path))
+    monkeypatch.setattr(running, "_execute", None)
+    Run("02-json-decode", "begun", tmp_path).open({"parameters": {"connections": 40}})
+    with pytest.raises(WrkbookError, match="run begun was started with other parameters: connections was 40, is 80"):
+        running.run(NAMES, {"run_id": "begun"}, 0.0)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_notebook_gets_only_what_is_not_its_own_default(monkeypatch):
+    injected = {}
+    monkeypatch.setattr(running, "execute", lambda name, values, *_, **__: injected.update({name: values}) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        running.run(["02-json-decode"], {"profile": "standard", "connections": 40, "run_id": "r1"}, 5.0)
+    assert injected == {"02-json-decode": {"connections": 40, "run_id": "r1", "budget_minutes": 5.0}}
 
 
 @pytest.fixture
