@@ -25,23 +25,24 @@ FAULTS, SOAK_MINUTES = "WRKBOOK_FAULTS", "WRKBOOK_SOAK_MINUTES"
 
 
 def run_faults(soak_minutes: float, pytest_arguments: Sequence[str]) -> int:
-    """Run the full form of the fault suite; returns the exit status."""
+    """Run the full form of the fault suite and of the notebooks; returns the exit status."""
     os.environ |= {FAULTS: "1", SOAK_MINUTES: str(soak_minutes)}
-    return run_checks(["tests/faults", *pytest_arguments])
+    return run_checks(["tests/faults", "tests/e2e", *pytest_arguments])
 
 
 SLOWEST = "--durations=10"
 """pytest's option that lists the ten slowest tests."""
-UNIT_TESTS = ["-m", "not e2e and not servers and not full", "--quiet", "--no-header"]
-"""pytest's options for the tests that need no image, no built server, no notebook and no browser."""
+_ALONE = "e2e or servers or full"
+UNIT_TESTS = ["-m", f"not ({_ALONE})", "--numprocesses", "3", "--dist", "worksteal", "--quiet", "--no-header"]
+"""pytest's options for the tests that need no image, no built server, no notebook and no browser: side by side."""
+OTHER_TESTS = ["-m", _ALONE]
+"""pytest's options for the other tests: one after another, because they measure or hold ports."""
 
 
 def run_fast_checks(pytest_arguments: Sequence[str]) -> int:
     """Run formatting, types and the unit tests, without the image; returns the exit status."""
-    unit_tests = [sys.executable, "-m", "pytest", *UNIT_TESTS, *(pytest_arguments or [SLOWEST])]
-    return _conclude(
-        [name for name, command in {**_static_checks(), "pytest": unit_tests}.items() if not _passes(name, command)]
-    )
+    tests = {"unit tests": _pytest(*UNIT_TESTS, *(pytest_arguments or [SLOWEST]))}
+    return _conclude([name for name, command in {**_static_checks(), **tests}.items() if not _passes(name, command)])
 
 
 GO_CHECKS = {
@@ -65,9 +66,14 @@ def run_checks(pytest_arguments: Sequence[str]) -> int:
         for server in Catalogue().servers.values():
             if server.start is not None and (server.folder / "package.json").exists():
                 failed += [f"{server.name}: {what}" for what in _node_checks(image, server)]
-    if not _passes("pytest", [sys.executable, "-m", "pytest", *(pytest_arguments or [SLOWEST])]):
-        failed.append("pytest")
+    tests = {"unit tests": _pytest(*UNIT_TESTS, SLOWEST), "other tests": _pytest(*OTHER_TESTS, SLOWEST)}
+    for name, command in ({"pytest": _pytest(*pytest_arguments)} if pytest_arguments else tests).items():
+        failed += [name] if not _passes(name, command) else []
     return _conclude(failed)
+
+
+def _pytest(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", *arguments]
 
 
 def _conclude(failed: Sequence[str]) -> int:

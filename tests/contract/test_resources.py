@@ -75,9 +75,9 @@ def test_a_proxy_that_only_relays_is_not_asked_for_paths_of_its_own():
     ],
 )
 def test_one_request_or_two_name_the_difference_if_a_server_has(workload, fault, difference):
-    # Two requests may stand on either side of a full second; three such pairs in a row do not.
-    found = [str(quick_difference(workload, fault)) for _ in range(3)]
-    assert [text for text in found if text.startswith(difference)]
+    # Two requests may stand on either side of a full second, or far apart on a busy machine; ten such pairs do not.
+    found = (str(quick_difference(workload, fault)) for _ in range(10))
+    assert any(text.startswith(difference) for text in found)
     assert quick_difference(workload) is None
 
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from runners.core.folders import NOTEBOOKS, PROJECT
-from tests.e2e.conftest import EXPERIMENTS, wrkbook
+from tests.e2e.conftest import EXPERIMENTS, quick, wrkbook
 
 pytestmark = pytest.mark.e2e
 QUICK = ("-p", "systems", "gin", "-p", "batch_sizes", "1", "-p", "max_blocks", "2")
@@ -111,14 +111,14 @@ def test_a_report_is_made_again_from_raw_with_the_same_numbers(quick_run):
 def test_a_finished_run_of_the_same_id_measures_nothing_again(quick_run):
     data, _ = quick_run
     before = sorted((data / "raw/03-json-roundtrip/e2e").rglob("*"))
-    outcome = wrkbook("run", "03", "--profile", "quick", "--run-id", "e2e", data=data)
+    outcome = wrkbook(*quick("03-json-roundtrip"), data=data)
     assert outcome.returncode == 0, outcome.stderr[-2000:]
     assert sorted((data / "raw/03-json-roundtrip/e2e").rglob("*")) == before
 
 
 def test_a_run_id_with_other_parameters_is_refused_with_the_difference(quick_run):
     data, _ = quick_run
-    outcome = wrkbook("run", "03", "--profile", "quick", "--run-id", "e2e", "-p", "connections", "40", data=data)
+    outcome = wrkbook(*quick("03-json-roundtrip"), "-p", "connections", "40", data=data)
     assert outcome.returncode == 1
     assert "connections was 80, is 40" in outcome.stderr
 
