@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runners.analyse.comparisons import Sides, against_leader, compare_sides, launch_throughputs, of_cell
 from runners.analyse.tables import build_tables
-from runners.core.records import PLACEBO, Interval
+from runners.core.records import CONTROL, Interval
 from runners.experiments.experiment import Experiment
 from runners.stats.estimates import critical_value
 from runners.stats.verdicts import band, noise_floor, precision_reached, verdict
@@ -180,7 +180,7 @@ def measure(
         parameters |= {"max_blocks": 10_000, "precision": 1e-6, "budget_minutes": minutes}
         Experiment(run.experiment, parameters, workloads=["ping"]).measure()
     throughputs = launch_throughputs(build_tables(run.trials()).trials)
-    sides = {system: of_cell(throughputs, system, "ping") for system in (PLAIN, AGAIN, BURNING, PLACEBO)}
+    sides = {system: of_cell(throughputs, system, "ping") for system in (PLAIN, AGAIN, BURNING, CONTROL)}
     print(f"run {run.run_id}\n\n{measured_row(sides, precision, most)}")
 
 
@@ -195,7 +195,7 @@ def measured_row(sides: Sides, precision: float, most: int) -> str:
     decided = pd.DataFrame(decide(sides, blocks[start : start + most], precision) for start in starts)
     independent = max(1, int(len(blocks) / decided["blocks"].median()))
     row: dict[str, Any] = {"blocks in all": len(blocks)}
-    for name, system in {"burning / plain": BURNING, "control / plain": PLACEBO}.items():
+    for name, system in {"burning / plain": BURNING, "control / plain": CONTROL}.items():
         ratio = compare_sides(sides[system], sides[PLAIN]).interval
         row[name] = f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"
     row["correlation from block to block"] = f"{np.log(sides[AGAIN] / sides[PLAIN]).autocorr():.2f}"
@@ -213,7 +213,7 @@ def decide(sides: Sides, blocks: Sequence[int], precision: float) -> dict[str, A
     """Decide as a run would that measures just these blocks, as far as it needs them."""
     for count in range(min(LEAST, len(blocks)), len(blocks) + 1):
         now = {system: side[side.index.isin(blocks[:count])] for system, side in sides.items()}
-        control = compare_sides(now.pop(PLACEBO), now[PLAIN]).interval
+        control = compare_sides(now.pop(CONTROL), now[PLAIN]).interval
         found = {system: each.interval for system, each in against_leader(now).items()}
         reached = precision_reached([control, *found.values()])
         if reached <= precision:

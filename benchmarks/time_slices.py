@@ -38,7 +38,7 @@ from runners.machine.facts import machine_facts
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import Cell
-from runners.measure.load import LoadSource
+from runners.measure.load import LoadContext
 from runners.measure.settings import BlockSettings
 from runners.measure.time_slices import windows_in_turns
 from runners.measure.trial import Trial, begin
@@ -95,7 +95,7 @@ def measure(out: Path, lengths_ms: Sequence[int], blocks: int, minutes: float, w
             settings = BlockSettings(
                 design=plan.design,
                 artifacts=artifacts,
-                source=LoadSource(generators, image, plan.pinning, probes, builds),
+                source=LoadContext(generators, image, plan.pinning, probes, builds),
                 profile=replace(plan.profile, window_s=window_s),
                 connections=plan.parameters.connections,
                 threads=plan.threads,

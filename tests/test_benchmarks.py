@@ -8,7 +8,7 @@ import pytest
 
 from runners.analyse.comparisons import against_leader
 from runners.core.folders import PROJECT
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.stats.estimates import critical_value
 
 PAGE = PROJECT / "docs" / "validity.md"
@@ -26,7 +26,7 @@ def script():
 def measured(script, blocks, burning=0.9, noise=0.005):
     """System → block → throughput of the burning server, simulated."""
     draw = np.random.default_rng(3)
-    rates = {script.PLAIN: 1.0, script.AGAIN: 1.0, script.BURNING: burning, PLACEBO: 1.0}
+    rates = {script.PLAIN: 1.0, script.AGAIN: 1.0, script.BURNING: burning, CONTROL: 1.0}
     index = range(1, blocks + 1)
     return {name: pd.Series(rate * np.exp(draw.normal(0, noise, blocks)), index) for name, rate in rates.items()}
 

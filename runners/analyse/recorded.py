@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.tables import Tables
-from runners.core.records import LoadShape, System, Workload
+from runners.core.records import LoadProfile, System, Workload
 from runners.machine.topology import parse_cpu_list
 from runners.store.ledger import Run
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RunRecord:
     """A run of the ledger with its ``run.json`` and its tables."""
 
     run: Run
@@ -31,7 +31,7 @@ class Recorded:
     def workloads(self) -> dict[str, Workload]:
         """Label → what it stands for, of every planned workload."""
         return {
-            label: Workload(**{**parts, "shape": LoadShape(**parts["shape"])})
+            label: Workload(**{**parts, "shape": LoadProfile(**parts["shape"])})
             for label, parts in self.record["workloads"].items()
         }
 

@@ -15,9 +15,9 @@ from runners.analyse.comparisons import against_leader, compare_sides, launch_th
 from runners.analyse.connections import ForClaims, for_claims, read_builds
 from runners.analyse.latencies import Latencies, latencies_of
 from runners.analyse.published import figures, published_values
-from runners.analyse.recorded import Recorded
+from runners.analyse.recorded import RunRecord
 from runners.analyse.tables import build_tables
-from runners.core.records import GENERATOR_LIMITED, PLACEBO, Interval
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.stats.estimates import Comparison, as_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
@@ -27,7 +27,7 @@ RATIO = ("ratio", "ratio_low", "ratio_high")
 
 
 @dataclass(frozen=True)
-class Results(Recorded):
+class Results(RunRecord):
     """An analysed run; the frames' columns are described where they are made."""
 
     @cached_property
@@ -85,7 +85,7 @@ class Results(Recorded):
             about = {"workload": workload, "system_a": a, "system_b": b, "family": family, "bound": side}
             return about | _named(found) | {"verdict": said if family == "leader" else ""}
 
-        systems = [system for system in cells.index if system != PLACEBO]
+        systems = [system for system in cells.index if system != CONTROL]
         sides = {system: self.launches(system, workload) for system in systems if system not in failing}
         rows, leader = [], leader_of(sides) if sides else None
         if leader is not None:
@@ -96,12 +96,12 @@ class Results(Recorded):
             if family == "other" or {a, b} & failing:
                 a, b = (b, a) if a == leader else (a, b)
                 rows.append(row(a, b, family, self._compared((a, workload), (b, workload))))
-        if {PLACEBO, self.baseline} <= set(cells.index):
-            rows.append(row(PLACEBO, self.baseline, "control", self._control(workload)))
+        if {CONTROL, self.baseline} <= set(cells.index):
+            rows.append(row(CONTROL, self.baseline, "control", self._control(workload)))
         return rows
 
     def _control(self, workload: str) -> Comparison:
-        return self._compared((PLACEBO, workload), (self.baseline, workload))
+        return self._compared((CONTROL, workload), (self.baseline, workload))
 
     def _compared(self, first: tuple[str, str], second: tuple[str, str]) -> Comparison:
         return compare_sides(self.launches(*first), self.launches(*second))
@@ -125,7 +125,7 @@ class Results(Recorded):
         -------
         system, workload (without its shape), shape, ratio with its interval; cells without a number on either side are left out.
         """
-        known = self.cells[(self.cells["status"] == "ok") & (self.cells["system"] != PLACEBO)]
+        known = self.cells[(self.cells["status"] == "ok") & (self.cells["system"] != CONTROL)]
         names = list(known[["system", "workload"]].itertuples(index=False, name=None))
         rows = []
         for system, label in names:
@@ -146,7 +146,7 @@ class Results(Recorded):
         """Throughput as a share of the same server's floor with the same body."""
         columns = ["system", "floor_system", "workload", "floor_workload"]
         columns += ["share_ratio", "share_low_ratio", "share_high_ratio"]
-        compared = self.cells["workload"].isin(self.record["compared"]) & (self.cells["system"] != PLACEBO)
+        compared = self.cells["workload"].isin(self.record["compared"]) & (self.cells["system"] != CONTROL)
         rows = []
         for cell in self.cells[compared & (self.cells["status"] == "ok")].itertuples():
             floor = (cell.server, f"{self.record['floor']}-{cell.operations_count:.0f}")

@@ -19,7 +19,7 @@ from runners.analyse.comparisons import compare_sides
 from runners.analyse.results import RATIO, Results, analyse
 from runners.analyse.run_differences import Difference, check_comparable, differences, unchanged_servers
 from runners.core.errors import WrkbookError
-from runners.core.records import GENERATOR_LIMITED, PLACEBO, Interval
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
 from runners.stats.estimates import as_columns, compare_unpaired, geometric_mean_interval, ratio_of
 from runners.stats.verdicts import bound, verdict
 from runners.store.ledger import Run
@@ -76,7 +76,7 @@ class BeforeAfter:
     @cached_property
     def comparisons(self) -> pd.DataFrame:
         """The cells as comparisons of run B (``system_a``, named as the system) with run A (``system_b``)."""
-        family = self.cells["system"].map(lambda system: "control" if system == PLACEBO else "leader")
+        family = self.cells["system"].map(lambda system: "control" if system == CONTROL else "leader")
         found = self.cells[["workload", "system", *RATIO, "bound", "verdict"]].rename(columns={"system": "system_a"})
         return found.assign(system_b=BASELINE, family=family)
 
@@ -88,7 +88,7 @@ class BeforeAfter:
             f"{system} on {workload} (only in run {results.run.run_id})"
             for results, own, other in ((self.a, before, after), (self.b, after, before))
             for system, workload in own
-            if (system, workload) not in other and system != PLACEBO
+            if (system, workload) not in other and system != CONTROL
         ]
 
     @cached_property
@@ -100,7 +100,7 @@ class BeforeAfter:
     @cached_property
     def common(self) -> CommonFactor:
         """Return the common factor of unchanged servers; of all cells where every server was changed."""
-        rows = self.cells[self.cells["system"] != PLACEBO]
+        rows = self.cells[self.cells["system"] != CONTROL]
         alike = rows[rows["unchanged"].astype(bool)]
         ratios = (rows if alike.empty else alike)["ratio"].to_numpy(float)
         if not len(ratios):
@@ -119,7 +119,7 @@ class BeforeAfter:
             "bottleneck": after["bottleneck"],
             "status": "ok",
             "bound": limits,
-            "verdict": "" if before["system"] == PLACEBO else verdict(ratio.interval, floor, limits),
+            "verdict": "" if before["system"] == CONTROL else verdict(ratio.interval, floor, limits),
         }
         for name, side in zip("ab", sides, strict=True):
             row |= as_columns(geometric_mean_interval(side.to_numpy()), name, "_rps")

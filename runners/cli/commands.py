@@ -198,9 +198,9 @@ def doctor(as_json: AsJson = False) -> None:
     """Look at this machine before measuring: each finding with what to do about it. Changes nothing."""
     from runners.measure.doctor import examine
 
-    examination = examine()
-    print(json.dumps(examination.as_dict(), indent=1) if as_json else examination.as_text())
-    if problems := examination.problems:
+    examined = examine()
+    print(json.dumps(examined.as_dict(), indent=1) if as_json else examined.as_text())
+    if problems := examined.problems:
         remedies = "; ".join(finding.remedy for finding in problems)
         raise WrkbookError(f"nothing can be measured here: {', '.join(found.name for found in problems)}", remedies)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from runners import __version__
 from runners.core.notebooks import experiments
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.measure.conformance import conforming, full_image
 from runners.store.ledger import runs
 from runners.store.processed import processed_folder, read_summary
@@ -59,7 +59,7 @@ def _runs(experiment: str) -> list[dict[str, Any]]:
                 "started_at": record["started_at"],
                 "profile": record["profile"],
                 "systems": list(
-                    dict.fromkeys(PLACEBO if each["placebo"] else each["server"] for each in record["systems"].values())
+                    dict.fromkeys(CONTROL if each["placebo"] else each["server"] for each in record["systems"].values())
                 ),
                 "headline": summary["headline"] if summary else None,
             }

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from runners.contract import freshness as renewal
+from runners.contract import freshness
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES
 from runners.contract.findings import AS_PUBLISHED, BACKED, GETTING, Finding, Service, finding
-from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.http.connection import Connection, NoResponseError
 from runners.contract.http.messages import Answer, Message
 from runners.contract.inputs import request_body
 from runners.contract.runner import answer_difference, filled, request_of
@@ -51,8 +51,8 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
     for service in services:
         if service.workload == "ping-delay" and _RANDOM not in service.path:
             findings += _delays(base_url, service, pings)
-        if service.workload in renewal.RENEWED:
-            findings += renewal.check(base_url, service)
+        if service.workload in freshness.RENEWED:
+            findings += freshness.check(base_url, service)
     return findings
 
 
@@ -71,7 +71,7 @@ def check_absence(base_url: str, services: Sequence[Service]) -> Iterator[Findin
             differences = [answer_difference(answer, vector, service.workload) for answer in answers]
             if other_s > _PATIENCE_S:
                 differences.append(f"{others[0].path} was answered behind them only after {other_s * 1000:.0f} ms")
-        except NoAnswerError as error:
+        except NoResponseError as error:
             differences = [str(error)]
         name = f"{_SIDE_BY_SIDE} requests at once are told that the database is away"
         for difference in filter(None, dict.fromkeys(differences)):
@@ -97,7 +97,7 @@ def _transfers(base_url: str, service: Service) -> Iterator[Finding]:
             try:
                 answer = connection.exchange(message)
                 difference = answer_difference(answer, vector, service.workload)
-            except NoAnswerError as error:
+            except NoResponseError as error:
                 difference = str(error)
             if difference:
                 yield finding(name, service, message, str(dict(vector.expect)), difference, answer)
@@ -126,7 +126,7 @@ def _delays(base_url: str, service: Service, pings: Sequence[Service]) -> Iterat
         if difference := _drawn_difference(delays):
             name = f"{_DRAWS} random delays are drawn from all that is allowed"
             yield finding(name, service, drawn, f"0 to {_DRAWN_FROM_S * 1000:.0f} ms", difference)
-    except NoAnswerError as error:
+    except NoResponseError as error:
         yield finding(name, service, fixed, "an answer to each", str(error))
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from runners.contract import behaviour, freshness as renewal
+from runners.contract import behaviour, freshness
 from runners.contract.decoder.batch import normalised
 from runners.contract.decoder.reference import judge
 from runners.contract.findings import AS_PUBLISHED, BACKED, GETTING, Finding, Service
-from runners.contract.http.connection import Connection, NoAnswerError
-from runners.contract.runner import Examination, answer_difference, request_of
+from runners.contract.http.connection import Connection, NoResponseError
+from runners.contract.runner import VectorRunner, answer_difference, request_of
 from runners.contract.vectors.endpoints import expected, query_of
 from runners.contract.vectors.model import Vector, body_spec, load
 
@@ -54,13 +54,13 @@ def check(
     chosen = [vector for vector in (stored() if vectors is None else vectors) if vector.quick or not quick]
     chosen = [vector for vector in chosen if vector.backend]
     with Connection(base_url) as connection:
-        examination = Examination(connection)
-        examination.try_all(_of_the_server(chosen, services))
+        run = VectorRunner(connection)
+        run.try_all(_of_the_server(chosen, services))
         for service in services:
-            examination.try_all((vector for vector in chosen if service.workload in vector.workloads), service)
-    if quick or examination.given_up:
-        return examination.findings
-    return examination.findings + behaviour.check(base_url, services)
+            run.try_all((vector for vector in chosen if service.workload in vector.workloads), service)
+    if quick or run.given_up:
+        return run.findings
+    return run.findings + behaviour.check(base_url, services)
 
 
 def check_without_backend(base_url: str, services: Sequence[Service]) -> list[Finding]:
@@ -78,12 +78,12 @@ def check_without_backend(base_url: str, services: Sequence[Service]) -> list[Fi
     findings = check(base_url, [service for service in services if service.workload not in BACKED], quick=True)
     away = [vector for vector in stored() if not vector.backend]
     with Connection(base_url) as connection:
-        examination = Examination(connection)
+        run = VectorRunner(connection)
         for service in services:
-            examination.try_all((vector for vector in away if service.workload in vector.workloads), service)
-    if examination.given_up:
-        return findings + examination.findings
-    return [*findings, *examination.findings, *behaviour.check_absence(base_url, services)]
+            run.try_all((vector for vector in away if service.workload in vector.workloads), service)
+    if run.given_up:
+        return findings + run.findings
+    return [*findings, *run.findings, *behaviour.check_absence(base_url, services)]
 
 
 def quick_check(
@@ -102,7 +102,7 @@ def quick_check(
     service
         The workload and its path.
     body
-        The body to send; None for workloads that send none. It need not be a batch: the oracle says what is expected.
+        The body to send; None for workloads that send none. It need not be a batch: the reference decoder says what is expected.
     parameters
         Those of the path that differ from `DEFAULT_PARAMETERS`; `ms` is the delay of ping-delay.
     count
@@ -114,23 +114,23 @@ def quick_check(
         try:
             answer = connection.exchange(message)
             difference = answer_difference(answer, vector, service.workload)
-            difference = difference or renewal.unchanged(connection, message, vector, service.workload, answer)
-        except NoAnswerError as error:
+            difference = difference or freshness.unchanged(connection, message, vector, service.workload, answer)
+        except NoResponseError as error:
             return Probe(str(error), 0)
-    return Probe(difference, answer.raw_bytes, service.workload in renewal.RENEWED, len(answer.body))
+    return Probe(difference, answer.raw_bytes, service.workload in freshness.RENEWED, len(answer.body))
 
 
 def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Finding]:
-    """Send one body, good or bad, to everything that takes a body, and compare the answers with the oracle.
+    """Send one body, good or bad, to everything that takes a body, and compare the answers with the reference decoder.
 
     For property-based tests of running servers: `assert agree(url, services, body) == []`.
     """
     with Connection(base_url) as connection:
-        examination = Examination(connection)
+        run = VectorRunner(connection)
         for service in services:
             if service.workload not in (*GETTING, *AS_PUBLISHED):
-                examination.try_all([_vector_of(service.workload, body, (), None)], service)
-    return examination.findings
+                run.try_all([_vector_of(service.workload, body, (), None)], service)
+    return run.findings
 
 
 def storm(base_url: str, services: Iterable[Service], requests_count: int = 10_000) -> list[Finding]:
@@ -139,15 +139,15 @@ def storm(base_url: str, services: Iterable[Service], requests_count: int = 10_0
     The memory of the server is for the caller to look at, before and after.
     """
     with Connection(base_url) as connection:
-        examination = Examination(connection)
+        run = VectorRunner(connection)
         for service in (chosen := _held(services)):
             bad = [vector for vector in stored() if service.workload in vector.workloads and _is_short_and_bad(vector)]
             rounds = requests_count // len(chosen) // len(bad) + 1
-            examination.try_all((vector for _ in range(rounds) for vector in bad), service)
+            run.try_all((vector for _ in range(rounds) for vector in bad), service)
         for service in chosen:
             good = [vector for vector in stored() if service.workload in vector.workloads and vector.quick]
-            examination.try_all(good, service)
-    return examination.findings
+            run.try_all(good, service)
+    return run.findings
 
 
 def _held(services: Iterable[Service]) -> list[Service]:
@@ -175,7 +175,7 @@ def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, s
         expect = {"status": 413 if 413 in verdict.statuses else 200, "json": {"bytes": len(content)}}
     elif verdict.batch is not None and verdict.receipt is not None:
         expect |= {"receipt": verdict.receipt.as_json(), "echo": normalised(verdict.batch)}
-    name = f"a body of {len(content)} bytes is answered as the oracle says"
+    name = f"a body of {len(content)} bytes is answered as the reference decoder says"
     return Vector(name, (workload,), request | {"body": body_spec(content)}, expect)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from runners.contract.dynamic import NUMBERS_BELOW, drawn
 from runners.contract.findings import Finding, Service, UnexpectedError, finding
-from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.http.connection import Connection, NoResponseError
 from runners.contract.http.messages import Answer, Message
 from runners.contract.inputs import MOST_ROWS, ROWS_COUNT, posts
 from runners.contract.runner import answer_difference, request_of
@@ -42,7 +42,7 @@ def unchanged(connection: Connection, message: Message, vector: Vector, workload
 
     Raises
     ------
-    NoAnswerError
+    NoResponseError
         If there is no other answer.
     """
     before = drawn(vector.expect, first.body)
@@ -78,7 +78,7 @@ def check(base_url: str, service: Service) -> list[Finding]:
                     draws.append(drawn(vector.expect, answer.body))
                     time.sleep(_PAUSE_S if service.workload not in _ASKED_IN_ALL else 0)
         difference = _sameness(draws) or _narrowness(service.workload, draws)
-    except (NoAnswerError, UnexpectedError) as error:
+    except (NoResponseError, UnexpectedError) as error:
         difference = str(error)
     return [finding(name, service, message, str(dict(vector.expect)), difference, answer)] if difference else []
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from runners.contract.findings import GETTING, Finding, Service, finding
-from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.http.connection import Connection, NoResponseError
 from runners.contract.http.messages import Answer, Message
 from runners.contract.responses import body_difference, header_difference, status_difference
 from runners.contract.vectors.model import Vector
@@ -47,7 +47,7 @@ def answer_difference(answer: Answer, vector: Vector, workload: str) -> str | No
     return body_difference(answer, workload, vector.expect, vector.body or b"")
 
 
-class Examination:
+class VectorRunner:
     """Vectors tried on one connection, and what was found."""
 
     def __init__(self, connection: Connection) -> None:
@@ -80,14 +80,14 @@ class Examination:
         try:
             try:
                 answer = self._connection.exchange(message)
-            except NoAnswerError as error:
+            except NoResponseError as error:
                 # Either this request broke the server, or the connection was closed after the last answer already.
                 if not was_open:
                     raise
                 differences.append(f"{error} on the connection kept until then")
                 answer = self._connection.exchange(message)
             differences.append(answer_difference(answer, vector, service.workload if service else ""))
-        except NoAnswerError as error:
+        except NoResponseError as error:
             self._silences += 1
             differences = [str(error)]
         expected = ", ".join(f"{name}: {value}" for name, value in vector.expect.items())

@@ -15,7 +15,7 @@ RUN_SCHEMA = "wrkbook.run/2"
 SUMMARY_SCHEMA = "wrkbook.summary/3"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
-PLACEBO = "placebo"
+CONTROL = "placebo"
 
 # The kinds of windows. Throughput comes from `window` only; percentiles come only from windows in one piece.
 WARM_UP_KINDS = frozenset({"priming", "warmup"})
@@ -37,7 +37,7 @@ def percentile_column(percentile: float) -> str:
 
 
 @dataclass(frozen=True)
-class LoadShape:
+class LoadProfile:
     """The load of a workload, where it is part of an experiment's question; None: as the run's parameters say.
 
     Attributes
@@ -47,7 +47,7 @@ class LoadShape:
     connections : kept busy
     rate_rps : offered load of an open loop; None for a closed loop
     keepalive_requests : requests on one connection before it is closed; None: as many as come
-    asked_rps : see :class:`Load`
+    requested_rps : see :class:`Load`
     """
 
     name: str = ""
@@ -55,7 +55,7 @@ class LoadShape:
     connections: int | None = None
     rate_rps: float | None = None
     keepalive_requests: int | None = None
-    asked_rps: float | None = None
+    requested_rps: float | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Workload:
     operations: int | None = None
     delay_ms: int | None = None
     count: int | None = None
-    shape: LoadShape = LoadShape()
+    shape: LoadProfile = LoadProfile()
 
     @property
     def label(self) -> str:
@@ -105,7 +105,7 @@ class System:
     def name(self) -> str:
         """Return the shown name: ``drogon+simdjson``, ``gin``, or ``placebo``."""
         if self.placebo:
-            return PLACEBO
+            return CONTROL
         return self.server if self.codec is None else f"{self.server}+{self.codec}"
 
     def repeats(self, other: System) -> bool:
@@ -135,7 +135,7 @@ class Load:
     timeout_s : responses slower than this count as timeouts
     rate_rps : offered requests per second, independent of responses (open loop); None for a closed loop
     keepalive_requests : requests on one connection before it is closed; None: as many as come
-    asked_rps : the requested rate, for a generator that offers less than requested; None: `rate_rps` itself
+    requested_rps : the requested rate, for a generator that offers less than requested; None: `rate_rps` itself
     opening_s : the ramp-up before `duration_s`, in which the generator opens its connections and sends nothing
     """
 
@@ -145,7 +145,7 @@ class Load:
     timeout_s: float = 2.0
     rate_rps: float | None = None
     keepalive_requests: int | None = None
-    asked_rps: float | None = None
+    requested_rps: float | None = None
     opening_s: float = 0.0
 
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 
 _DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -152,4 +152,4 @@ def shortened(text: str, most: int) -> str:
 
 def system_title(name: str) -> str:
     """Return the name of a system for people: records call the A/A control ``placebo``."""
-    return "control" if name == PLACEBO else name
+    return "control" if name == CONTROL else name

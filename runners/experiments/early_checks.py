@@ -11,7 +11,7 @@ from runners.experiments.manifest import check_same
 from runners.machine.facts import raise_open_files_limit
 from runners.machine.pinning import plan_with_backend
 from runners.machine.topology import read_cores
-from runners.measure.connection_limits import fitted
+from runners.measure.connection_limits import clamped
 from runners.measure.run_plan import USABLE_CPUS
 from runners.store.ledger import Run, check_run_id
 from runners.systems.catalogue import Catalogue
@@ -35,7 +35,7 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
     for name in parameters.systems:
         if name not in known:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
-    fitted(parameters, raise_open_files_limit(), client_ports().count)
+    clamped(parameters, raise_open_files_limit(), client_ports().count)
     given = (parameters.server_cpus, parameters.generator_cpus, parameters.backend_cpus)
     plan_with_backend(read_cores(USABLE_CPUS), *given)
     if parameters.run_id:

@@ -21,15 +21,15 @@ from runners.core.errors import WrkbookError
 from runners.core.folders import MEASURING, exclusive
 from runners.core.notebooks import WITHOUT_MEASURING
 from runners.core.parameters import Parameters, check_parameters, from_notebook
-from runners.core.records import LoadShape
-from runners.experiments.manifest import check_same, idle_other, run_record
+from runners.core.records import LoadProfile
+from runners.experiments.manifest import check_same, idle_other, manifest_of
 from runners.experiments.plan_table import planned
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.build_times import record_build_times
 from runners.measure.conformance import build_all, full_image, verify_server
 from runners.measure.design import DELAYS_MS
-from runners.measure.fixed_rates import RatedLoad, plan_rates, with_rates
-from runners.measure.load import LoadSource
+from runners.measure.fixed_rates import FixedRateLoad, plan_rates, with_rates
+from runners.measure.load import LoadContext
 from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.run import measure
 from runners.measure.run_plan import USABLE_CPUS, plan_run
@@ -76,8 +76,8 @@ class Experiment:
         workloads: Sequence[str],
         floor: str | None = None,
         delays_ms: Sequence[int] = DELAYS_MS,
-        shapes: Sequence[LoadShape] = (),
-        rated: Sequence[RatedLoad] = (),
+        shapes: Sequence[LoadProfile] = (),
+        rated: Sequence[FixedRateLoad] = (),
         fresh: bool = False,
         only: Collection[tuple[str, str]] = (),
         batch_sizes: Sequence[int] = (),
@@ -152,7 +152,7 @@ class Experiment:
         rates = plan_rates(settings, plan.rated, self.parameters) if plan.rated else None
         self.run_plan = plan = replace(plan, design=with_rates(plan.design, rates))
         seen = survey(probes, plan.pinning.measured, max(plan.idle_s, SURVEY_S))
-        self.run.open(run_record(plan, image, artifacts, nonconforming, seen, self.recorded) | {"rates": rates})
+        self.run.open(manifest_of(plan, image, artifacts, nonconforming, seen, self.recorded) | {"rates": rates})
 
     def results(self) -> Results:
         """Analyse what the ledger holds of this run.
@@ -205,7 +205,7 @@ class Experiment:
         return BlockSettings(
             design=plan.design,
             artifacts=artifacts,
-            source=LoadSource(
+            source=LoadContext(
                 {generator.name: generator for generator in plan.generators},
                 image,
                 plan.pinning,

@@ -23,7 +23,7 @@ from runners.systems.image import Image
 from runners.systems.versions import component_versions
 
 
-def run_record(
+def manifest_of(
     plan: RunPlan,
     image: Image,
     artifacts: dict[str, Artifact],

@@ -81,7 +81,7 @@ class PerfGauge:
         command = ["python3", f"{LOAD_FOLDER}/{_SCRIPT.name}", "--concurrency", str(load.connections)]
         command += ["--duration", _milliseconds(load.duration_s), "--request_timeout", _milliseconds(load.timeout_s)]
         if load.rate_rps is not None:
-            offered, asked = portion(load).rate_rps * load.connections, load.asked_rps or load.rate_rps
+            offered, asked = portion(load).rate_rps * load.connections, load.requested_rps or load.rate_rps
             if abs(offered / asked - 1) > _RATE_TOLERANCE:
                 raise GeneratorError(
                     f"perf-gauge would offer {offered:g} requests per second instead of {asked:g}: "
@@ -144,7 +144,7 @@ class Portion:
 
 def portion(load: Load) -> Portion:
     """Return perf-gauge's distribution of a rate over its clients."""
-    share = (load.asked_rps or load.rate_rps or 0.0) / load.connections
+    share = (load.requested_rps or load.rate_rps or 0.0) / load.connections
     if share <= 0:
         raise GeneratorError("perf-gauge needs a rate above 0")
     if share <= 1:

@@ -14,7 +14,7 @@ import psutil
 import runners.contract
 from runners.contract.conformance import check, check_without_backend
 from runners.contract.findings import Finding
-from runners.contract.proxy import check as relaying, rig as pairs
+from runners.contract.proxy import check as proxy_check, rig as proxy_rig
 from runners.contract.proxy.cases import CASES, Proxy
 from runners.contract.vectors.model import PATH as VECTORS
 from runners.generators.registry import GENERATORS
@@ -97,12 +97,12 @@ def relay_notes(artifact: Artifact) -> dict[str, Any] | None:
 def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
     """Try all cases on a proxy and return the required ones that it failed; the others become its notes."""
     with (
-        pairs.Backend() as backend,
+        proxy_rig.Backend() as backend,
         hold_ports(1) as (port,),
         process_of(artifact, port, cpus, backend.port) as process,
     ):
         proxy = Proxy(process.port, backend, lambda: sum(psutil.Process(pid).memory_info().rss for pid in process.pids))
-        found = relaying.check(proxy)
+        found = proxy_check.check(proxy)
     notes = [{"case": each.case, "difference": each.difference} for each in found if each.severity == "reported"]
     _relay_file(artifact).write_text(json.dumps({"tried": len(CASES), "failed": notes}), encoding="utf-8")
     return [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
-from runners.core.records import LoadShape
+from runners.core.records import LoadProfile
 from runners.measure.design import OWN_CONNECTION_COUNTS
 from runners.systems.ports import REMEDY as PORTS_REMEDY
 
@@ -70,8 +70,8 @@ def fitting_levels(asked: Sequence[int], files_limit: int, ports_count: int) -> 
     return Levels(tuple(kept), tuple(left_out))
 
 
-def fitted(
-    parameters: Parameters, files_limit: int, ports_count: int, shapes: Sequence[LoadShape] = ()
+def clamped(
+    parameters: Parameters, files_limit: int, ports_count: int, shapes: Sequence[LoadProfile] = ()
 ) -> tuple[Parameters, tuple[LeftOut, ...]]:
     """Return the parameters with those connections that fit, and what was left out of them.
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
-from runners.core.records import LoadShape, System, Workload
+from runners.core.records import LoadProfile, System, Workload
 from runners.systems.catalogue import Catalogue
 
 BATCHED = ("discard", "decode", "roundtrip", "decode-as-published", "roundtrip-as-published")
@@ -65,8 +65,8 @@ def design(
     batch_sizes: Sequence[int] = (1, 10),
     delays_ms: Sequence[int] = DELAYS_MS,
     counts: Sequence[int] = (20,),
-    shapes: Sequence[LoadShape] = (LoadShape(),),
-    own_shapes: Mapping[str, Sequence[LoadShape]] = MappingProxyType({}),
+    shapes: Sequence[LoadProfile] = (LoadProfile(),),
+    own_shapes: Mapping[str, Sequence[LoadProfile]] = MappingProxyType({}),
     fresh: bool = False,
     only: Collection[tuple[str, str]] = (),
 ) -> Design:
@@ -149,19 +149,19 @@ def side_by_side(cells: Iterable[Cell]) -> list[list[Cell]]:
     return groups
 
 
-def load_shapes(parameters: Parameters) -> list[LoadShape]:
+def load_shapes(parameters: Parameters) -> list[LoadProfile]:
     """Return the loads that a run's parameters compare: one for each number of connections, else one for each generator."""
     if parameters.connection_counts:
         return connection_shapes(parameters.connection_counts)
-    return [LoadShape(), *(LoadShape(name, generator=name) for name in parameters.generators[1:])]
+    return [LoadProfile(), *(LoadProfile(name, generator=name) for name in parameters.generators[1:])]
 
 
-def own_load_shapes(parameters: Parameters) -> dict[str, list[LoadShape]]:
+def own_load_shapes(parameters: Parameters) -> dict[str, list[LoadProfile]]:
     """Return workload → its own loads, for those whose numbers of connections are a parameter that is set."""
     counts = {name: getattr(parameters, parameter) for name, parameter in OWN_CONNECTION_COUNTS.items()}
     return {name: connection_shapes(own) for name, own in counts.items() if own}
 
 
-def connection_shapes(counts: Sequence[int]) -> list[LoadShape]:
+def connection_shapes(counts: Sequence[int]) -> list[LoadProfile]:
     """Return one load for each number of connections."""
-    return [LoadShape(str(count), connections=count) for count in counts]
+    return [LoadProfile(str(count), connections=count) for count in counts]

@@ -17,7 +17,7 @@ from typing import Any
 from runners.analyse.tables import load_results
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters, Profile
-from runners.core.records import LoadShape
+from runners.core.records import LoadProfile
 from runners.generators.perf_gauge import paced
 from runners.measure.block import measure_block
 from runners.measure.design import Cell, Design
@@ -32,7 +32,7 @@ _LEADING = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 
 @dataclass(frozen=True)
-class RatedLoad:
+class FixedRateLoad:
     """A load at a rate that is still to be planned; a user sets it by `parameter`.
 
     `capacity` is the shape without a rate that shows what a system carries. `published_rps` are the published rates of the fast systems
@@ -40,25 +40,25 @@ class RatedLoad:
     """
 
     name: str
-    capacity: LoadShape
+    capacity: LoadProfile
     parameter: str
     published_rps: tuple[float, float]
 
     @property
-    def unplanned(self) -> LoadShape:
+    def unplanned(self) -> LoadProfile:
         """Its shape as long as the rate is not known."""
         return replace(self.capacity, name=self.name)
 
     def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> dict[str, Any]:
         """Return what ``run.json`` says of it: its name as ``load``, its ``shape`` at a rate, and the ``systems`` (None: all)."""
-        clients, asked_rps = paced(rate_rps)
+        clients, requested_rps = paced(rate_rps)
         shape = replace(
-            self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, asked_rps=asked_rps
+            self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, requested_rps=requested_rps
         )
         return {"load": self.name, "shape": asdict(shape), "systems": systems}
 
 
-def plan_rates(settings: BlockSettings, rated: Sequence[RatedLoad], parameters: Parameters) -> dict[str, Any]:
+def plan_rates(settings: BlockSettings, rated: Sequence[FixedRateLoad], parameters: Parameters) -> dict[str, Any]:
     """Return what ``run.json`` says of the rates: ``capacities`` (workload → system → requests/s) and ``loads`` (see :func:`tiers`).
 
     Raises
@@ -77,8 +77,8 @@ def plan_rates(settings: BlockSettings, rated: Sequence[RatedLoad], parameters: 
     return {"capacities": capacities, "loads": loads}
 
 
-def tiers(load: RatedLoad, capacities: Mapping[str, float], direct: str) -> list[dict[str, Any]]:
-    """Return one or two loads, see :meth:`RatedLoad.planned`.
+def tiers(load: FixedRateLoad, capacities: Mapping[str, float], direct: str) -> list[dict[str, Any]]:
+    """Return one or two loads, see :meth:`FixedRateLoad.planned`.
 
     Parameters
     ----------
@@ -116,9 +116,9 @@ def with_rates(design: Design, planned: Mapping[str, Any] | None) -> Design:
     """
     if not planned:
         return design
-    tiers_of: dict[str, list[tuple[LoadShape, list[str] | None]]] = {}
+    tiers_of: dict[str, list[tuple[LoadProfile, list[str] | None]]] = {}
     for entry in planned["loads"]:
-        shape = LoadShape(**entry["shape"])
+        shape = LoadProfile(**entry["shape"])
         tiers_of.setdefault(entry["load"], []).append((shape, entry["systems"]))
     cells = [
         Cell(cell.system, replace(workload, shape=shape))

@@ -19,7 +19,7 @@ from runners.systems.process import ServerProcess, descendants
 
 
 @dataclass(frozen=True)
-class Asked:
+class LoadTarget:
     """The target of a load: a launched server and the backend behind it, the request, and the name of the load generator.
 
     `prepared` is the folder that :meth:`Generator.prepare` filled.
@@ -33,7 +33,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class LoadSource:
+class LoadContext:
     """The load generators by name, where they run, and what watches the CPUs meanwhile.
 
     `builds` holds, for generators of which something is built, the folder that their sandbox shows at /build.
@@ -65,7 +65,7 @@ def window_seconds(wanted_s: float, connections: int) -> float:
 
 
 def expected_opening_s(connections: int, ports_count: int) -> float:
-    """Return about how long opening takes, from what was seen on one machine: for plans, not for measuring."""
+    """Return about how long the ramp-up takes, from what was seen on one machine: for plans, not for measuring."""
     if connections < LEAST_WATCHED:
         return 0.0
     return connections * _OPEN_S + max(0, connections - ports_count // 2) * _SEARCH_S

@@ -36,7 +36,7 @@ _NOT_THE_SYSTEMS = ("backend", "ports")
 # Stopping because an interval is narrow lowers its coverage: to 91 % for two systems from 4 blocks on (docs/validity.md). Hence at
 # least so many blocks, by the number of systems that a workload compares.
 _FEW_SYSTEMS, _BLOCKS_OF_FEW, _BLOCKS_OF_MANY = 3, 10, 6
-# Before each try to measure once more what the machine has spoilt: it is often quiet again after a minute.
+# Before each try to measure once more what the machine has invalidated: it is often quiet again after a minute.
 _PAUSES_S = (5.0, 10.0, 20.0, 40.0)
 _SERVED = (
     "./wrkbook serve runs on this machine: it counts as other load. To measure an idle machine, end it with Ctrl-C."
@@ -49,7 +49,7 @@ _LAUNCH_S = 0.7
 
 @dataclass
 class Progress:
-    """The progress of a run: its valid `windows`, and the (system, workload) of trials that only the machine has `disturbed`.
+    """The progress of a run: its valid `windows`, and the (system, workload) of trials that only the machine has made void.
 
     `parse` returns the measured windows of a record, see :func:`runners.analyse.tables.measured_windows`.
     """
@@ -57,7 +57,7 @@ class Progress:
     settings: BlockSettings
     parse: Callable[[dict[str, Any]], list[dict[str, Any]]]
     windows: list[dict[str, Any]] = field(default_factory=list)
-    disturbed: set[tuple[str, str]] = field(default_factory=set)
+    void_cells: set[tuple[str, str]] = field(default_factory=set)
     failures: Counter[System | Cell] = field(default_factory=Counter)
 
     def add(self, record: dict[str, Any]) -> None:
@@ -74,7 +74,7 @@ class Progress:
             if not void_for:
                 self.windows.append(window)
             elif void_for <= DISTURBANCES:
-                self.disturbed.add((window["system"], window["workload"]))
+                self.void_cells.add((window["system"], window["workload"]))
 
     @property
     def excluded(self) -> set[System | Cell]:
@@ -85,11 +85,11 @@ class Progress:
         }
 
     @property
-    def spoilt(self) -> set[Cell]:
+    def invalidated(self) -> set[Cell]:
         """Cells without one window that counts, where a quieter machine might give one."""
-        spoilt = self.disturbed - {(window["system"], window["workload"]) for window in self.windows}
+        invalidated = self.void_cells - {(window["system"], window["workload"]) for window in self.windows}
         cells = self.settings.design.without(self.excluded)
-        return {cell for cell in cells if (cell.system.name, cell.workload.label) in spoilt}
+        return {cell for cell in cells if (cell.system.name, cell.workload.label) in invalidated}
 
     def precision(self) -> float:
         """Return the largest half-width among the ratios to each workload's leader and of the control; infinite while unknown."""
@@ -121,7 +121,7 @@ def measure(
 
     An interrupted run goes on after its last whole block.
 
-    What the machine has spoilt in all blocks is measured again while the budget lasts, up to four times, each after a longer pause:
+    What the machine has invalidated in all blocks is measured again while the budget lasts, up to four times, each after a longer pause:
     everything else that does the same work with it, too, since ratios are of the same blocks. `parse` is that of :class:`Progress`.
     Progress goes to standard error, which notebooks show too. What `./wrkbook serve` runs beside it is named there once.
     """
@@ -163,13 +163,13 @@ def measure(
             measure_next(number, progress.excluded, status)
             number += 1
         for again, pause_s in enumerate(_PAUSES_S, number):
-            spoilt = progress.spoilt
-            if not spoilt or time.monotonic() + pause_s + expected_s > deadline:  # at most: of all cells
+            invalidated = progress.invalidated
+            if not invalidated or time.monotonic() + pause_s + expected_s > deadline:  # at most: of all cells
                 break
-            status = f"The machine disturbed {len(spoilt)} of {len(design.cells)} cells: again"
+            status = f"The machine disturbed {len(invalidated)} of {len(design.cells)} cells: again"
             bar.set_description_str(f"{status} in {format_duration(pause_s)}")
             time.sleep(pause_s)
-            workloads = {cell.workload for cell in spoilt}
+            workloads = {cell.workload for cell in invalidated}
             others = {cell for cell in design.cells if cell.workload not in workloads}
             measure_next(again, progress.excluded | others, status)
         measured_s, reached = time.monotonic() - started, progress.precision()

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from runners.core.parameters import Parameters, Profile
-from runners.core.records import LoadShape
+from runners.core.records import LoadProfile
 from runners.generators import Generator
 from runners.generators.registry import generator_named
 from runners.machine.facts import raise_open_files_limit
 from runners.machine.pinning import PinningPlan, plan_pinning, plan_with_backend
 from runners.machine.topology import Core, read_cores
-from runners.measure.connection_limits import LeftOut, fitted
+from runners.measure.connection_limits import LeftOut, clamped
 from runners.measure.design import DELAYS_MS, Design, design, load_shapes, own_load_shapes
-from runners.measure.fixed_rates import RatedLoad, with_rates
+from runners.measure.fixed_rates import FixedRateLoad, with_rates
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.ports import client_ports
@@ -44,7 +44,7 @@ class RunPlan:
     parameters: Parameters
     catalogue: Catalogue
     design: Design
-    rated: Sequence[RatedLoad]
+    rated: Sequence[FixedRateLoad]
     cores: list[Core]
     pinning: PinningPlan
     threads: int
@@ -97,8 +97,8 @@ def plan_run(
     workloads: Sequence[str],
     floor: str | None = None,
     delays_ms: Sequence[int] = DELAYS_MS,
-    shapes: Sequence[LoadShape] = (),
-    rated: Sequence[RatedLoad] = (),
+    shapes: Sequence[LoadProfile] = (),
+    rated: Sequence[FixedRateLoad] = (),
     fresh: bool = False,
     only: Collection[tuple[str, str]] = (),
     batch_sizes: Sequence[int] = (),
@@ -113,7 +113,7 @@ def plan_run(
     """
     catalogue = Catalogue()
     asked = [*(load.unplanned for load in rated), *shapes]
-    fits, left_out = fitted(parameters, raise_open_files_limit(), client_ports().count, asked)
+    fits, left_out = clamped(parameters, raise_open_files_limit(), client_ports().count, asked)
     run = Run(experiment, check_run_id(parameters.run_id or new_run_id(parameters.profile)))
     planned = with_rates(
         design(

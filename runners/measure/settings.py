@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from runners.contract.inputs import Style
 from runners.core.parameters import Profile
 from runners.measure.design import Design
-from runners.measure.load import LoadSource
+from runners.measure.load import LoadContext
 from runners.systems.build import Artifact
 
 
@@ -22,7 +22,7 @@ class BlockSettings:
 
     design: Design
     artifacts: dict[str, Artifact]
-    source: LoadSource
+    source: LoadContext
     profile: Profile
     connections: int
     threads: int

@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from runners.core.records import Load
-from runners.measure.load import Asked, LoadSource
-from runners.measure.virtual_clock import Freezer, Processes, StoppedClock
+from runners.measure.load import LoadContext, LoadTarget
+from runners.measure.virtual_clock import Processes, ProcessSuspender, VirtualClock
 from runners.measure.window import GRACE_S, LOOKS, Window
 
 # wrk notices that it is to end at the next tenth of a second: on average, so long after it is told.
@@ -25,7 +25,7 @@ _AWAKE_S = 0.002
 
 
 def windows_in_turns(
-    source: LoadSource, asked: Sequence[tuple[Asked, Load]], turn_s: float, order: random.Random, name: str
+    source: LoadContext, asked: Sequence[tuple[LoadTarget, Load]], turn_s: float, order: random.Random, name: str
 ) -> list[dict[str, Any]]:
     """Measure one window for each of several cells, no two on one server, and return their records, see :meth:`Window.record`.
 
@@ -35,7 +35,7 @@ def windows_in_turns(
         players: list[_Player] = []
         for who, load in asked:
             players.append(_Player(source, who, load, len(asked), stack))
-            players[-1].freezer.stop()
+            players[-1].suspender.stop()
         while left := [player for player in players if not player.over]:
             for player in order.sample(left, len(left)):
                 player.turn(turn_s, [other for other in players if other is not player])
@@ -45,40 +45,42 @@ def windows_in_turns(
 class _Player:
     """A window that is open until `stack` is closed, and suspended between its time slices."""
 
-    def __init__(self, source: LoadSource, asked: Asked, load: Load, players_count: int, stack: ExitStack) -> None:
+    def __init__(
+        self, source: LoadContext, asked: LoadTarget, load: Load, players_count: int, stack: ExitStack
+    ) -> None:
         self._looks, self._load, self.over = list(LOOKS), load, False
-        clock = stack.enter_context(StoppedClock(asked.prepared))
+        clock = stack.enter_context(VirtualClock(asked.prepared))
         waiting_s = (load.duration_s + load.timeout_s) * players_count
         self._window = stack.enter_context(Window(source, asked, load, "window", clock, waiting_s))
         server = stack.enter_context(Processes(asked.server.pids))
         generator = stack.enter_context(Processes(self._window.generator_pids))
-        self.freezer = Freezer(clock, generator, server, self._window.begun)
+        self.suspender = ProcessSuspender(clock, generator, server, self._window.begun)
         self.cpus = {"server": asked.server.cpus, "generator": source.plan.generator}
 
     def turn(self, turn_s: float, companions: Sequence[_Player]) -> None:
         """Run for a time slice, or to the end of the window where that is sooner; then sample, and see whether it is over."""
         duration_s = self._load.duration_s
-        self.freezer.go_on()
-        ended, left_s = False, duration_s - _NOTICED_S - self.freezer.ran_s
+        self.suspender.go_on()
+        ended, left_s = False, duration_s - _NOTICED_S - self.suspender.ran_s
         if left_s < turn_s:
             # Told while it is suspended, any of its threads would hear of it, and not the one that waits for just this.
             ended = self._window.ends_within(max(_AWAKE_S, left_s))
-            self.freezer.generator.interrupt()
+            self.suspender.generator.interrupt()
         ended = ended or self._window.ends_within(turn_s)
-        self.freezer.stop()
-        ran_s = self.freezer.ran_s
+        self.suspender.stop()
+        ran_s = self.suspender.ran_s
         while not ended and self._looks and ran_s >= self._looks[0] * duration_s:
-            about = {"stood_s": self.freezer.clock.stood_s, "companions": _used_s(companions)}
+            about = {"stood_s": self.suspender.clock.stood_s, "companions": _used_s(companions)}
             self._window.look(self._looks.pop(0), about)
         self._window.hung = not ended and ran_s > math.ceil(duration_s) + self._load.timeout_s + GRACE_S
         self.over = ended or self._window.hung
 
     def end(self, name: str) -> dict[str, Any]:
         """Close the window, when all are over, and return its record."""
-        self.freezer.go_on()
+        self.suspender.go_on()
         self._window.close()
-        intervals = self.freezer.intervals
-        turns = {"round": name, "count": len(intervals), "ran_s": self.freezer.ran_s, "late_s": self.freezer.late_s}
+        intervals = self.suspender.intervals
+        turns = {"round": name, "count": len(intervals), "ran_s": self.suspender.ran_s, "late_s": self.suspender.late_s}
         return self._window.record(intervals, turns)
 
 
@@ -88,5 +90,5 @@ def _used_s(players: Sequence[_Player]) -> dict[str, float]:
     for player in players:
         for role, cpus in player.cpus.items():
             for cpu in cpus:
-                used[str(cpu)] += player.freezer.used_s[role] / len(cpus)
+                used[str(cpu)] += player.suspender.used_s[role] / len(cpus)
     return dict(used)

@@ -12,7 +12,7 @@ from runners.core.records import WARM_UP_KINDS, Load, Request, System, Workload
 from runners.generators import GeneratorError
 from runners.machine.topology import format_cpu_list
 from runners.measure.design import Cell
-from runners.measure.load import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, Asked, window_seconds
+from runners.measure.load import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, LoadTarget, window_seconds
 from runners.measure.sampling import memory, role_sample
 from runners.measure.window import in_one_piece
 from runners.systems.backend import Backend
@@ -73,7 +73,9 @@ class Trial:
         load, profile = self.load(settings), settings.profile
         if profile.priming_s and self.cell.system not in primed:
             connections = min(load.connections, settings.connections)
-            full = replace(load, rate_rps=None, asked_rps=None, connections=connections, duration_s=profile.priming_s)
+            full = replace(
+                load, rate_rps=None, requested_rps=None, connections=connections, duration_s=profile.priming_s
+            )
             self.measure(settings, "priming", full)
         primed.add(self.cell.system)
         if profile.warmup_s > 0:
@@ -98,9 +100,9 @@ class Trial:
         return not self.failed and not self._ended("")
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> LoadTarget:
         """The target of its load."""
-        return Asked(self.process, self.request, self.record["generator"], self.folder, self.backend)
+        return LoadTarget(self.process, self.request, self.record["generator"], self.folder, self.backend)
 
     def add(self, settings: BlockSettings, window: dict[str, Any]) -> None:
         """Add a window to the record, and see whether server and load generator came through it."""
@@ -130,7 +132,7 @@ class Trial:
             window_seconds(settings.profile.window_s, connections),
             rate_rps=shape.rate_rps,
             keepalive_requests=shape.keepalive_requests,
-            asked_rps=shape.asked_rps,
+            requested_rps=shape.requested_rps,
         )
 
     def _ended(self, when: str) -> bool:

@@ -25,7 +25,7 @@ _LIBC = ctypes.CDLL(None)
 _TGKILL = 234 if platform.machine() == "x86_64" else 131
 
 
-class StoppedClock:
+class VirtualClock:
     """The time for which a program has been suspended, in a file that it has mapped; use it as a context manager."""
 
     def __init__(self, folder: Path) -> None:
@@ -95,7 +95,7 @@ class Processes:
                 signal.pidfd_send_signal(descriptor, number)
 
 
-class Freezer:
+class ProcessSuspender:
     """Suspend and resume a load generator and its server together, and the load generator's clock with them.
 
     Attributes
@@ -105,7 +105,7 @@ class Freezer:
     late_s : role → CPU time that its processes used while they should have stood still
     """
 
-    def __init__(self, clock: StoppedClock, generator: Processes, server: Processes, running_since: float) -> None:
+    def __init__(self, clock: VirtualClock, generator: Processes, server: Processes, running_since: float) -> None:
         self.clock, self.generator = clock, generator
         self.intervals: list[tuple[float, float]] = []
         self.used_s = {"generator": 0.0, "server": 0.0}

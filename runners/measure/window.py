@@ -20,9 +20,9 @@ import psutil
 
 from runners.core.records import MEASURED_KINDS, Load
 from runners.generators import LOAD_FOLDER
-from runners.measure.load import LEAST_WATCHED, MOST_OPENING_S, Asked, LoadSource, wait_until_open
+from runners.measure.load import LEAST_WATCHED, MOST_OPENING_S, LoadContext, LoadTarget, wait_until_open
 from runners.measure.sampling import OtherProcesses, memory, snapshot, total_cpu_s
-from runners.measure.virtual_clock import StoppedClock
+from runners.measure.virtual_clock import VirtualClock
 from runners.systems.backend import counted, work_done
 from runners.systems.process import descendants
 from runners.systems.sandbox import Sandbox
@@ -41,7 +41,7 @@ GRACE_S = 15.0
 _MOST_PRINTED_BYTES = 64 << 20
 
 
-def in_one_piece(source: LoadSource, asked: Asked, load: Load, kind: str) -> dict[str, Any]:
+def in_one_piece(source: LoadContext, asked: LoadTarget, load: Load, kind: str) -> dict[str, Any]:
     """Measure one window in one piece and return its record, see :meth:`Window.record`."""
     with Window(source, asked, load, kind) as window:
         end = window.begun + load.duration_s
@@ -68,11 +68,11 @@ class Window:
 
     def __init__(
         self,
-        source: LoadSource,
-        asked: Asked,
+        source: LoadContext,
+        asked: LoadTarget,
         load: Load,
         kind: str,
-        clock: StoppedClock | None = None,
+        clock: VirtualClock | None = None,
         waiting_s: float = 0.0,
     ) -> None:
         self._source, self._asked, self._load, self._kind, self._clock = source, asked, load, kind, clock

@@ -10,14 +10,14 @@ import pandas as pd
 
 from runners.analyse.run_comparison import BeforeAfter
 from runners.analyse.run_differences import Difference
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity, quantity_parts, system_title
 from runners.present.kit.frames import (
     RUNS_BAND,
     SMALLEST_BAND_RATIO,
     band_ratio,
     ordered,
-    without_placebo,
+    without_control,
     workload_title,
 )
 from runners.present.kit.markup import Cell, Fragment, Group, table
@@ -69,7 +69,7 @@ def compared(found: BeforeAfter) -> Fragment:
 def _row(row: Mapping[str, object]) -> list[Cell]:
     verdict = _said(str(row["verdict"]))
     words, kind = _VERDICTS.get(verdict, (verdict, ""))
-    muted, (limited_a, limited_b) = row["system"] == PLACEBO, _AT_LEAST[str(row["bound"])]
+    muted, (limited_a, limited_b) = row["system"] == CONTROL, _AT_LEAST[str(row["bound"])]
     note = "A/A control" if muted else "server unchanged" if row["unchanged"] else ""
     return [
         Cell(str(row["system"]), note, "muted" if muted else ""),
@@ -112,7 +112,7 @@ def abstract(found: BeforeAfter) -> Narrative:
 
 def headline(found: BeforeAfter) -> Headline:
     """The clearest change, or that there is none."""
-    rows = without_placebo(found.cells)
+    rows = without_control(found.cells)
     decided = rows[rows["verdict"].isin(["faster", "slower"])]
     if found.same_run:
         return Headline("Both are the same run: nothing can differ.")
@@ -138,7 +138,7 @@ def _smoke(found: BeforeAfter) -> str:
 
 def _workload(found: BeforeAfter, workload: str) -> str:
     """All cells of one workload: ratios and verdicts."""
-    rows = without_placebo(found.cells[found.cells["workload"] == workload]).to_dict("records")
+    rows = without_control(found.cells[found.cells["workload"] == workload]).to_dict("records")
     parts = [
         f"{row['system']} {quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}, "
         + (f"not ranked: {LIMIT}" if row["verdict"] == "not comparable" else row["verdict"])
@@ -152,7 +152,7 @@ def _workload(found: BeforeAfter, workload: str) -> str:
 
 def _cost(found: BeforeAfter, workload: str) -> str:
     """Return the sentence about the tail and the cost where the throughput changed."""
-    rows = without_placebo(found.cells[found.cells["workload"] == workload])
+    rows = without_control(found.cells[found.cells["workload"] == workload])
     parts = [
         f"of {row['system']} the 99th percentile of the service time is {amount(row['p99_ratio'], RATIOS)} and "
         f"the CPU time per request {amount(row['cpu_ratio'], RATIOS)} what it was"
@@ -221,7 +221,7 @@ def plain_comparison(summary: Mapping[str, Any]) -> str:
         value, low, high = (math.nan if part is None else part for part in cell["ratio"].values())
         ratio = _SIDES[cell["bound"]] + quantity(value, low, high, RATIOS)
         verdict = (
-            f"(A/A control: {cell['server']} launched twice)" if cell["system"] == PLACEBO else _said(cell["verdict"])
+            f"(A/A control: {cell['server']} launched twice)" if cell["system"] == CONTROL else _said(cell["verdict"])
         )
         lines.append([cell["workload"], system_title(cell["system"]), *rates, ratio, verdict])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity, quantity_parts
-from runners.present.kit.frames import measured, without_placebo
+from runners.present.kit.frames import measured, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.kit.theme import HUES, INK, QUIET, RULE, Chart, mixed, panels, themed
 
@@ -152,7 +152,7 @@ def _quiet(samples: pd.DataFrame) -> str:
 
 def _ceiling(results: Results, system: str) -> str:
     """Return the sentence about the load generator's ceiling, against a server that does next to nothing."""
-    rows = without_placebo(measured(results.cells))
+    rows = without_control(measured(results.cells))
     rows = rows[rows["system"] == system]
     if rows.empty:
         return ""
@@ -185,7 +185,7 @@ def _truth(results: Results) -> str:
 
 
 def _delayed(results: Results) -> pd.DataFrame:
-    rows = without_placebo(measured(results.cells)).copy()
+    rows = without_control(measured(results.cells)).copy()
     nominal = rows["workload"].str.extract(r"^ping-delay-(\d+)ms$")[0].astype(float) / 1000
     rows = rows.assign(nominal_s=nominal)[nominal.notna()]
     if rows.empty:

@@ -11,7 +11,7 @@ from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import format_duration, format_half_width
 from runners.present import narrative
-from runners.present.kit.frames import leaders, measured, without_placebo, workload_title
+from runners.present.kit.frames import leaders, measured, without_control, workload_title
 from runners.present.kit.markup import Fragment, unbroken
 from runners.present.throughput import sentences
 
@@ -105,7 +105,7 @@ def _finding(results: Results) -> str:
     rows = leaders(results.comparisons)
     if len(rows):
         return f"None of the {len(rows)} comparisons with the leader of a workload found a difference."
-    for cell in without_placebo(measured(results.cells)).to_dict("records"):
+    for cell in without_control(measured(results.cells)).to_dict("records"):
         least = "at least " if cell["bottleneck"] in GENERATOR_LIMITED else ""
         rate = sentences.rate(results, cell["system"], cell["workload"])
         return f"{workload_title(results.cells, cell['workload'])}: {cell['system']} completed {least}{rate}."

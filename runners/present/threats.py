@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from runners.analyse.results import Results
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, listing
-from runners.present.kit.frames import is_rated, measured, without_placebo
+from runners.present.kit.frames import is_rated, measured, without_control
 from runners.present.narrative import Narrative
 
 _OFTEN = 0.1
@@ -68,7 +68,7 @@ def _connections(results: Results) -> str:
 
 
 def _opening(results: Results) -> str:
-    """Return threats from opening many connections, and from a load generator that waits for responses."""
+    """Return threats from the ramp-up of many connections, and from a load generator that waits for responses."""
     windows = results.trials[~results.trials["warmup"].astype(bool)]
     if "opening_s" not in windows or not (windows["opening_s"] > 0).any():
         return ""
@@ -141,7 +141,7 @@ def _governor(results: Results) -> str:
 
 
 def _client_bound(results: Results) -> str:
-    cells = without_placebo(measured(results.cells))
+    cells = without_control(measured(results.cells))
     found = []
     for limit, words in (
         ("generator", "The load generator, not the server, was"),
@@ -167,7 +167,7 @@ def _precision(results: Results) -> str:
 
 
 def _named(row: pd.Series) -> str:
-    names = [name if name != PLACEBO else "the control" for name in (row["system_a"], row["system_b"])]
+    names = [name if name != CONTROL else "the control" for name in (row["system_a"], row["system_b"])]
     return f"{names[0]} to {names[1]} ({row['workload']})"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runners.core.errors import WrkbookError
 from runners.core.folders import SERVERS
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.systems.catalogue import Catalogue, Server, check_name, load_server
 
 SKELETON = Path(__file__).parent / "new_server"
@@ -33,7 +33,7 @@ def new_server(name: str, like: str = "", folder: Path = SERVERS) -> str:
     """
     check_name(name)
     target = folder / name
-    if name == PLACEBO or target.exists():
+    if name == CONTROL or target.exists():
         raise WrkbookError(f"the name {name!r} is taken", "choose another; ./wrkbook list shows the systems")
     source = _copied(Catalogue(folder).server(like)) if like else SKELETON
     shutil.copytree(source, target, ignore=_LEFT_OVER)

@@ -16,7 +16,7 @@ from runners.analyse.cells import workload_columns
 from runners.analyse.results import analyse
 from runners.analyse.summary import write_processed
 from runners.analyse.tables import measured_windows
-from runners.core.records import LoadShape, Workload
+from runners.core.records import LoadProfile, Workload
 from runners.store.processed import read_summary
 from tests.analyse.synthetic import run_of, trial
 
@@ -310,7 +310,7 @@ def test_the_same_raw_records_give_the_same_numbers(results, tmp_path):
     ("workload", "title"),
     [
         (Workload("decode", operations=1), "decode, 1 operation"),
-        (Workload("sql2", count=20, shape=LoadShape("autocannon")), "sql2, 20 records, autocannon"),
+        (Workload("sql2", count=20, shape=LoadProfile("autocannon")), "sql2, 20 records, autocannon"),
         (Workload("ping-delay", delay_ms=20), "ping-delay-20ms"),
     ],
 )

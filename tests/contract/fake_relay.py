@@ -13,7 +13,7 @@ LONGEST_SILENCE_S = 3.0
 
 
 @contextmanager
-def relaying(backend_port, fault=""):
+def relay_with(backend_port, fault=""):
     """The port of a relay to `backend_port` that runs meanwhile."""
     listener = socket.create_server((LOOPBACK, 0), backlog=1024)
     relay = Relay(backend_port, fault)

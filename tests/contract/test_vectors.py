@@ -51,7 +51,7 @@ def test_every_kind_of_answer_is_expected_by_some_vector():
 
 
 def test_a_vector_that_the_oracle_disagrees_with_is_not_written():
-    with pytest.raises(ValueError, match="the oracle says"):
+    with pytest.raises(ValueError, match="the reference decoder says"):
         for_batch("an empty body is accepted", "", 200)
 
 

@@ -16,7 +16,7 @@ from runners.machine.topology import read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import full_image
 from runners.measure.design import design
-from runners.measure.load import LoadSource
+from runners.measure.load import LoadContext
 from runners.measure.settings import BlockSettings
 from runners.store.ledger import Run
 from runners.systems.build import build
@@ -55,7 +55,7 @@ def settings(folder: Path, generator=None) -> BlockSettings:
     image, catalogue = full_image(Catalogue()), Catalogue(folder)
     image.ensure()
     artifacts = {name: build(server, image) for name, server in catalogue.servers.items()}
-    source = LoadSource({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(read_cores()), SpeedProbes([]))
+    source = LoadContext({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(read_cores()), SpeedProbes([]))
     cells = design(catalogue, ["ping"], systems=list(catalogue.servers))
     return BlockSettings(cells, artifacts, source, _PROFILE, 4, 1, "pretty", 1)
 

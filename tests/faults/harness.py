@@ -229,7 +229,7 @@ def assert_goes_on(data: Path, env: Mapping[str, str], kept: Mapping[str, bytes]
     assert {path: found.get(path) for path in kept} == dict(kept)
     blocks = [record["block"] for record in Run(EXPERIMENT, RUN_ID, data / "raw").trials()]
     planned = [block for block in range(1, BLOCKS + 1) for _ in range(CELLS)]
-    # More blocks measure again what the machine disturbed, each with all cells.
+    # More blocks measure again what the machine void_cells, each with all cells.
     again = blocks[len(planned) :]
     assert blocks == planned + [
         block for block in range(BLOCKS + 1, BLOCKS + 1 + len(again) // CELLS) for _ in range(CELLS)

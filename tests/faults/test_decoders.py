@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from runners.contract.decoder.reference import judge, normalised
-from runners.contract.http.connection import Connection, NoAnswerError
+from runners.contract.http.connection import Connection, NoResponseError
 from runners.contract.http.messages import Message
 from runners.contract.responses import body_difference
 from runners.core.folders import cache_folder
@@ -47,7 +47,7 @@ class Decoder:
                 self.connection.send(message)
             for _ in messages:
                 found.append(self.connection.receive())
-        except NoAnswerError:
+        except NoResponseError:
             self.connection.close()
         for message in messages[len(found) :]:
             found.append(self.connection.exchange(message))

@@ -17,7 +17,7 @@ from runners.machine.topology import read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import design
-from runners.measure.load import LoadSource
+from runners.measure.load import LoadContext
 from runners.measure.run import measure
 from runners.measure.settings import BlockSettings
 from runners.store.ledger import Run
@@ -32,7 +32,7 @@ def settings(backend, server, workloads):
     catalogue = Catalogue()
     artifacts = build_all(catalogue, [catalogue.server(name) for name in (server, backend)])
     plan = plan_with_backend(read_cores())
-    source = LoadSource({"wrk": GENERATORS["wrk"]}, full_image(catalogue), plan, SpeedProbes([]))
+    source = LoadContext({"wrk": GENERATORS["wrk"]}, full_image(catalogue), plan, SpeedProbes([]))
     cells = design(catalogue, workloads, systems=[server], counts=[20])
     return BlockSettings(cells, artifacts, source, TWO_BLOCKS, 10, 1, "pretty", 1)
 

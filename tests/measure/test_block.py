@@ -20,7 +20,7 @@ from runners.machine.topology import read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import design
-from runners.measure.load import LoadSource
+from runners.measure.load import LoadContext
 from runners.measure.settings import BlockSettings
 from runners.systems.catalogue import Catalogue
 
@@ -53,7 +53,7 @@ def settings(generator=None, systems=("beast", "httplib")):
     catalogue = Catalogue()
     image = full_image(catalogue)
     artifacts = build_all(catalogue, [catalogue.server(name) for name in systems])
-    source = LoadSource({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(read_cores()), SpeedProbes([]))
+    source = LoadContext({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(read_cores()), SpeedProbes([]))
     cells = design(catalogue, ["ping", "discard"], systems=systems, batch_sizes=[1])
     return BlockSettings(cells, artifacts, source, SHORT, 20, 1, "pretty", 1)
 

@@ -4,7 +4,7 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
-from runners.measure.connection_limits import fitted, fitting_levels, in_words
+from runners.measure.connection_limits import clamped, fitting_levels, in_words
 from runners.measure.design import connection_shapes
 
 
@@ -48,7 +48,7 @@ def test_nothing_left_is_an_error_that_says_what_fits():
 
 def test_all_lists_of_the_parameters_are_fitted_and_those_asked_for_stay_in_the_record():
     asked = Parameters(**{"connection_counts": [10, 20_000], "blog_connection_counts": [20, 30_000]})
-    fits, left_out = fitted(asked, 20_000, 28_232)
+    fits, left_out = clamped(asked, 20_000, 28_232)
     assert fits.connection_counts == [10, 19_900]
     assert fits.blog_connection_counts == [20]
     assert [level.connections for level in left_out] == [20_000, 30_000]
@@ -57,10 +57,10 @@ def test_all_lists_of_the_parameters_are_fitted_and_those_asked_for_stay_in_the_
 
 def test_a_load_of_one_number_that_does_not_fit_is_an_error():
     with pytest.raises(WrkbookError, match="parameter connections: 2000 do not fit into the limit of 1024"):
-        fitted(Parameters(**{"connections": 2000}), 1024, 28_232)
+        clamped(Parameters(**{"connections": 2000}), 1024, 28_232)
 
 
 def test_an_experiment_s_own_loads_must_fit_too():
     with pytest.raises(WrkbookError, match="parameter connections: 3000 do not fit"):
-        fitted(Parameters(**{"connections": 80}), 1024, 28_232, connection_shapes([10, 3000]))
-    fitted(Parameters(**{"connections": 80}), 1024, 28_232, connection_shapes([10, 900]))
+        clamped(Parameters(**{"connections": 80}), 1024, 28_232, connection_shapes([10, 3000]))
+    clamped(Parameters(**{"connections": 80}), 1024, 28_232, connection_shapes([10, 900]))

@@ -16,7 +16,7 @@ from runners.machine.pinning import PinningPlan
 from runners.machine.preflight import Finding
 from runners.machine.topology import Core
 from runners.measure import doctor
-from runners.measure.doctor import Examination, examine, sandbox
+from runners.measure.doctor import VectorRunner, examine, sandbox
 from runners.systems import host
 
 GOOD = Finding("memory", "good", "8 GiB available")
@@ -30,7 +30,7 @@ def run(monkeypatch, capsys):
     """A function that runs the command where `findings` are found; returns exit status, stdout and stderr."""
 
     def command(findings, *options, plan=PLAN):
-        monkeypatch.setattr(doctor, "examine", lambda: Examination(findings, plan))
+        monkeypatch.setattr(doctor, "examine", lambda: VectorRunner(findings, plan))
         monkeypatch.setattr(sys, "argv", ["wrkbook", "doctor", *options])
         with pytest.raises(SystemExit) as caught:
             commands.main()

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.core.records import Load, LoadShape, Request, System, Workload
+from runners.core.records import Load, LoadProfile, Request, System, Workload
 from runners.experiments.proxy_loads import RELAYED
 from runners.generators.perf_gauge import PerfGauge, paced, portion
 from runners.measure.design import Cell, Design
@@ -53,7 +53,7 @@ def test_nobody_is_asked_for_more_than_60_percent_of_what_it_carries(capacities,
 @given(RATES)
 def test_a_paced_rate_is_sent_one_by_one_and_asks_for_a_little_more_than_it_offers(rate):
     clients, asked = paced(rate)
-    load = Load(clients, 1, 1.0, rate_rps=rate, asked_rps=asked)
+    load = Load(clients, 1, 1.0, rate_rps=rate, requested_rps=asked)
     each = portion(load)
     assert each.count == 1
     assert each.rate_rps * clients == pytest.approx(asked)
@@ -64,7 +64,7 @@ def test_a_paced_rate_is_sent_one_by_one_and_asks_for_a_little_more_than_it_offe
 
 
 def test_the_design_takes_the_rates_of_a_run_and_leaves_out_who_is_too_slow_for_the_faster_tier():
-    rated, other = Workload("relay", shape=CONNECTING.unplanned), Workload("relay", shape=LoadShape("maximum"))
+    rated, other = Workload("relay", shape=CONNECTING.unplanned), Workload("relay", shape=LoadProfile("maximum"))
     systems = [System("direct"), System("a"), System("slow"), System("direct", placebo=True)]
     design = Design(tuple(Cell(system, workload) for workload in (rated, other) for system in systems), (rated, other))
     loads = tiers(CONNECTING, {"direct": 9_000, "a": 8_000, "slow": 1_000}, "direct")

@@ -19,7 +19,7 @@ from runners.machine.topology import read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import connection_shapes, design
-from runners.measure.load import LoadSource
+from runners.measure.load import LoadContext
 from runners.measure.settings import BlockSettings
 from runners.systems.catalogue import Catalogue
 
@@ -32,7 +32,7 @@ def block(step=lambda _: None):
     raise_open_files_limit()
     catalogue = Catalogue()
     image, artifacts = full_image(catalogue), build_all(catalogue, [catalogue.server("net-http")])
-    source = LoadSource(GENERATORS, image, plan_pinning(read_cores()), SpeedProbes([]))
+    source = LoadContext(GENERATORS, image, plan_pinning(read_cores()), SpeedProbes([]))
     cells = design(catalogue, ["json10"], systems=["net-http"], shapes=connection_shapes([20, MANY]), fresh=True)
     profile = Profile(0.2, 0.6, 1, 1, 1, 1.0, "for tests")
     return measure_block(BlockSettings(cells, artifacts, source, profile, 80, 1, "pretty", 1), 1, set(), step)

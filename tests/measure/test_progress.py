@@ -1,4 +1,4 @@
-"""When a run goes on, and with what: systems that fail again and again, budgets, and what the machine disturbed."""
+"""When a run goes on, and with what: systems that fail again and again, budgets, and what the machine void_cells."""
 
 import math
 import time
@@ -118,8 +118,8 @@ def measured_with(monkeypatch, void_for, there=(), budget_minutes=9.0):
 def test_what_the_machine_spoilt_in_every_block_is_measured_again_with_all_that_it_is_compared_with(
     monkeypatch, paused_s
 ):
-    spoilt = ("gin", "json10@10000")
-    blocks = measured_with(monkeypatch, lambda number, of: ("steal",) if number <= 3 and of == spoilt else ())
+    invalidated = ("gin", "json10@10000")
+    blocks = measured_with(monkeypatch, lambda number, of: ("steal",) if number <= 3 and of == invalidated else ())
     assert len(blocks) == 4
     assert {workload for _, workload in blocks[0]} == {"json10@20", "json10@10000"}
     for again in blocks[2:]:

@@ -22,7 +22,7 @@ from runners.measure import time_slices as turns
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import design
-from runners.measure.load import LoadSource
+from runners.measure.load import LoadContext
 from runners.measure.run import windows_in_block
 from runners.measure.settings import BlockSettings
 from runners.measure.window import LOOKS
@@ -56,7 +56,7 @@ def chosen():
         artifacts = build_all(catalogue, [catalogue.server(name) for name in [*systems, "wrk"]])
         plan = plan_pinning(read_cores())
         builds = {"wrk": artifacts["wrk"].folder}
-        source = LoadSource({"wrk": generator or GENERATORS["wrk"]}, image, plan, SpeedProbes([]), builds)
+        source = LoadContext({"wrk": generator or GENERATORS["wrk"]}, image, plan, SpeedProbes([]), builds)
         cells = design(catalogue, workloads, systems=systems, batch_sizes=[1])
         return BlockSettings(cells, artifacts, source, profile, 20, 1, "pretty", 1)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.measure.conformance import build_all, full_image
-from runners.measure.virtual_clock import Freezer, Processes, StoppedClock
+from runners.measure.virtual_clock import Processes, ProcessSuspender, VirtualClock
 from runners.systems.catalogue import Catalogue
 from runners.systems.sandbox import Sandbox
 
@@ -35,7 +35,7 @@ def busy():
 
 @pytest.fixture
 def clock(tmp_path):
-    with StoppedClock(tmp_path) as found:
+    with VirtualClock(tmp_path) as found:
         yield found
 
 
@@ -105,25 +105,25 @@ def test_a_process_that_has_ended_is_left_alone(busy):
 def test_a_freezer_counts_the_time_in_which_both_ran_and_moves_the_clock_by_the_rest(busy, clock):
     since = time.monotonic()
     with Processes([busy.pid]) as generator, Processes([]) as server:
-        freezer = Freezer(clock, generator, server, since)
+        suspender = ProcessSuspender(clock, generator, server, since)
         for _ in range(3):
-            freezer.stop()
-            freezer.stop()  # twice is once
+            suspender.stop()
+            suspender.stop()  # twice is once
             time.sleep(0.01)
-            freezer.go_on()
-            freezer.go_on()
-        freezer.stop()
+            suspender.go_on()
+            suspender.go_on()
+        suspender.stop()
         end = time.monotonic()
-    assert len(freezer.intervals) == 4
+    assert len(suspender.intervals) == 4
     assert clock.stood_s >= 0.03
-    assert freezer.ran_s + clock.stood_s == pytest.approx(end - since, abs=0.05)
-    starts_and_ends = [moment for interval in freezer.intervals for moment in interval]
+    assert suspender.ran_s + clock.stood_s == pytest.approx(end - since, abs=0.05)
+    starts_and_ends = [moment for interval in suspender.intervals for moment in interval]
     assert starts_and_ends == sorted(starts_and_ends)
 
 
 @given(st.lists(st.floats(0, 1e4), max_size=20))
 def test_the_file_holds_how_long_the_clock_stood(tmp_path_factory, durations_s):
-    with StoppedClock(tmp_path_factory.mktemp("clock")) as clock:
+    with VirtualClock(tmp_path_factory.mktemp("clock")) as clock:
         for duration_s in durations_s:
             clock.stand(duration_s)
         stood_ns = int.from_bytes(clock.path.read_bytes(), "little", signed=True)

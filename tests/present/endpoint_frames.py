@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from tests.present.frames import labelled, make_sample
 
-SYSTEMS = {"alpha": 1.0, "beta": 1.5, "gamma": 0.5, PLACEBO: 1.0}
+SYSTEMS = {"alpha": 1.0, "beta": 1.5, "gamma": 0.5, CONTROL: 1.0}
 RATES = {
     "text": 40_000.0,
     "json": 38_000.0,
@@ -51,7 +51,7 @@ def make_ratios(cells):
     rows = [
         (row["system"], row["workload"].partition("@")[0], "other", SLOWER, SLOWER * 0.95, SLOWER * 1.04)
         for row in cells.to_dict("records")
-        if "@" in row["workload"] and row["system"] != PLACEBO
+        if "@" in row["workload"] and row["system"] != CONTROL
     ]
     return pd.DataFrame(rows, columns=["system", "workload", "shape", "ratio", "ratio_low", "ratio_high"])
 

@@ -7,11 +7,11 @@ import pandas as pd
 
 from runners.analyse.cells import workload_columns
 from runners.core.records import (
+    CONTROL,
     GENERATOR_LIMITED,
     PERCENTILES,
-    PLACEBO,
     Interval,
-    LoadShape,
+    LoadProfile,
     Workload,
     percentile_column,
 )
@@ -25,7 +25,7 @@ SYSTEMS = [
     ("drogon+simdjson", "drogon", "simdjson"),
     ("drogon+glaze", "drogon", "glaze"),
     ("drogon+yyjson", "drogon", "yyjson"),
-    (PLACEBO, "gin", "encoding/json"),
+    (CONTROL, "gin", "encoding/json"),
 ]
 MICROSECONDS = {
     "encoding/json": (14.0, 9.8),
@@ -78,7 +78,7 @@ class Sample:
 def labelled(label):
     """The columns of a workload with this label."""
     parts = workload_of_label(label)
-    return workload_columns(Workload(**{**parts, "shape": LoadShape(**parts["shape"])}))
+    return workload_columns(Workload(**{**parts, "shape": LoadProfile(**parts["shape"])}))
 
 
 def make_sample(seed: int = 1) -> Sample:
@@ -158,11 +158,11 @@ def make_comparisons(cells):
     rows = []
     for workload, group in cells.groupby("workload", sort=False):
         floor = NOISE.get(workload, 1.0) - 1
-        found = group[group["system"] != PLACEBO].sort_values("throughput_rps", ascending=False).to_dict("records")
+        found = group[group["system"] != CONTROL].sort_values("throughput_rps", ascending=False).to_dict("records")
         pairs = [
             (a, b, "leader" if place == 0 else "other") for place, b in enumerate(found) for a in found[place + 1 :]
         ]
-        for control in group[group["system"] == PLACEBO].to_dict("records"):
+        for control in group[group["system"] == CONTROL].to_dict("records"):
             pairs += [
                 (control, b, "control")
                 for b in found
@@ -186,7 +186,7 @@ def make_shares(cells):
             (cells["system"] == cell["server"]) & (cells["operations_count"] == cell["operations_count"])
         ].iloc[0]
         share = cell["throughput_rps"] / floor["throughput_rps"]
-        if cell["system"] != PLACEBO:
+        if cell["system"] != CONTROL:
             rows.append(
                 (
                     cell["system"],

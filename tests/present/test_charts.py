@@ -7,7 +7,7 @@ import pytest
 from matplotlib.container import BarContainer
 from PIL import Image
 
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.present.kit.theme import Chart, looks
 from runners.present.throughput import charts, curves
 from tests.present.frames import make_sample
@@ -90,7 +90,7 @@ def test_the_forest_plot_compares_with_the_leader_of_each_panel_and_shades_the_n
         leader = family[workload].iloc[0]
         names = [label.get_text() for label in panels[title].get_yticklabels()]
         assert leader not in names
-        assert {"gin+encoding/json", "drogon+yyjson", PLACEBO} <= set(names)
+        assert {"gin+encoding/json", "drogon+yyjson", CONTROL} <= set(names)
         assert panels[title].get_xlabel().startswith(f"ratio to {leader}")
     assert all("noise" in ax.get_xlabel() and "±2.0 %" in ax.get_xlabel() for ax in panels.values())
 

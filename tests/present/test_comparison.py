@@ -7,7 +7,7 @@ import pytest
 
 from runners.analyse.run_comparison import CommonFactor
 from runners.analyse.run_differences import Difference
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.present import comparison as before_after
 from runners.present.throughput import charts
 from tests.present.frames import labelled
@@ -55,7 +55,7 @@ def sample():
         row("drogon+b", 0.8, "slower"),
         row("beast", 1.0, "equivalent", unchanged=True),
     ]
-    return Sample(pd.DataFrame([*rows, row(PLACEBO, 1.21, "", server="gin", codec="a")]))
+    return Sample(pd.DataFrame([*rows, row(CONTROL, 1.21, "", server="gin", codec="a")]))
 
 
 def test_every_cell_is_concluded_upon_with_ratio_and_verdict_but_the_control(sample):
@@ -67,7 +67,7 @@ def test_every_cell_is_concluded_upon_with_ratio_and_verdict_but_the_control(sam
         "beast 1.00 × (0.99 to 1.01), equivalent",
     ):
         assert words_ in text
-    assert PLACEBO not in text
+    assert CONTROL not in text
     assert "The noise band of both runs is ±3.0 %." in text
 
 
@@ -164,7 +164,7 @@ def summary_cell(system, ratio, verdict, bound="", ends=(None, None)):
 
 
 def test_the_terminal_gets_aligned_columns_and_the_conclusions():
-    cells = summary_cell("gin", 1.2, "faster", ends=(1.1, 1.3)), summary_cell(PLACEBO, 1.0, "")
+    cells = summary_cell("gin", 1.2, "faster", ends=(1.1, 1.3)), summary_cell(CONTROL, 1.0, "")
     text = before_after.plain_comparison(summary_of(*cells))
     head, first, second = text.splitlines()[2:5]
     assert head.index("B is") == first.index("faster") == second.index("(A/A control")
@@ -173,7 +173,7 @@ def test_the_terminal_gets_aligned_columns_and_the_conclusions():
 
 
 def test_the_terminal_says_what_the_control_is_and_does_not_call_it_a_placebo():
-    line = before_after.plain_comparison(summary_of(summary_cell(PLACEBO, 1.0, ""))).splitlines()[3]
+    line = before_after.plain_comparison(summary_of(summary_cell(CONTROL, 1.0, ""))).splitlines()[3]
     assert line.split()[:2] == ["ping", "control"]
     assert line.endswith("(A/A control: gin launched twice)")
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.container import BarContainer
 from PIL import Image
 
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.present.endpoints import (
     charts as endpoint_charts,
     sentences as endpoint_words,
@@ -64,7 +64,7 @@ def test_a_bar_for_each_server_and_generator_and_the_published_one_in_outline(ru
     assert bars == [7, 6, 7, 6]
     assert "109 (alpha)" in words(panels[0])
     assert " ? (not published)" in words(panels[1])
-    assert PLACEBO not in [label.get_text() for ax in panels for label in ax.get_yticklabels()]
+    assert CONTROL not in [label.get_text() for ax in panels for label in ax.get_yticklabels()]
 
 
 def test_without_anything_published_there_is_no_row_for_it(run):

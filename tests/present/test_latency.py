@@ -9,7 +9,7 @@ import pytest
 
 from runners.analyse.latencies import Latencies, added_latencies
 from runners.analyse.published import figures
-from runners.core.records import PERCENTILES, PLACEBO, percentile_column
+from runners.core.records import CONTROL, PERCENTILES, percentile_column
 from runners.present.latency import charts as latency_charts, tables as latency_tables
 from tests.analyse.test_latencies import drawn, moved
 from tests.present.frames import labelled
@@ -18,12 +18,12 @@ DIRECT = "nginx"
 SLOW, FAST = "relay@no-keepalive", "relay@no-keepalive-fast"
 OFFERED = {SLOW: 600.0, FAST: 3500.0}
 RANKING = re.compile(r"\b(fastest|slowest|faster|slower|least|most|shortest|longest|lowest|highest|best|worst)\b")
-ADDED_US = {DIRECT: 0, "haproxy-tcp": 300, "asio-relay": 310, "pproxy": 4000, PLACEBO: 0}
+ADDED_US = {DIRECT: 0, "haproxy-tcp": 300, "asio-relay": 310, "pproxy": 4000, CONTROL: 0}
 
 
 def cell(system, workload, achieved=1.0, status="ok"):
     middle_s = (500 + ADDED_US[system]) * 1e-6
-    row = {"system": system, "server": DIRECT if system == PLACEBO else system, "codec": None, **labelled(workload)}
+    row = {"system": system, "server": DIRECT if system == CONTROL else system, "codec": None, **labelled(workload)}
     row |= {"operations_count": math.nan, "offered_rps": OFFERED[workload], "status": status, "warnings": []}
     row |= {"throughput_rps": OFFERED[workload] * achieved, "generator": "perf-gauge"}
     for place, percentile in enumerate(PERCENTILES):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, decimals, listing, quantity, unit_of
 from runners.present import narrative
 from runners.present.throughput import sentences
@@ -89,7 +89,7 @@ def test_a_difference_that_reaches_into_the_noise_band_is_said_with_both_ends():
 @given(runs())
 def test_conclusions_speak_of_every_workload_never_of_the_control_and_never_of_nothing(run):
     text = "\n".join(narrative.conclusions(run))
-    assert PLACEBO not in text
+    assert CONTROL not in text
     assert "nan" not in text
     assert "None" not in text
     for title in ("decode, 1 operation", "decode, 10 operations", "discard, 10 operations"):

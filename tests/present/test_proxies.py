@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from runners.core.records import PERCENTILES, PLACEBO, percentile_column
+from runners.core.records import CONTROL, PERCENTILES, percentile_column
 from runners.present import narrative
 from runners.present.proxies import sentences as proxy_sentences, tables as proxy_tables
 from runners.present.throughput import charts, limits, sentences
@@ -17,8 +17,8 @@ from tests.present.frames import labelled
 DIRECT = "nginx"
 CONNECTING, MODERATE = "relay@no-keepalive", "relay@moderate"
 CAPACITY, MAXIMUM = "relay@no-keepalive-capacity", "relay@maximum-wrk"
-CPU_US = {DIRECT: 50, "asio-relay": 110, "haproxy-tcp": 112, "http-tunnel": 150, "pproxy": 400, PLACEBO: 51}
-RATES = {DIRECT: 9000, "asio-relay": 8000, "haproxy-tcp": 8100, "http-tunnel": 7000, "pproxy": 2500, PLACEBO: 9010}
+CPU_US = {DIRECT: 50, "asio-relay": 110, "haproxy-tcp": 112, "http-tunnel": 150, "pproxy": 400, CONTROL: 51}
+RATES = {DIRECT: 9000, "asio-relay": 8000, "haproxy-tcp": 8100, "http-tunnel": 7000, "pproxy": 2500, CONTROL: 9010}
 LIMITS = {
     CAPACITY: {DIRECT: "both", "haproxy-tcp": "generator"},
     MAXIMUM: {"asio-relay": "backend", "haproxy-tcp": "backend", DIRECT: "unsaturated"},
@@ -36,7 +36,7 @@ NOTES = {
 def cell(system, workload, offered=math.nan):
     rate = RATES[system] if math.isnan(offered) else offered
     cpu_s = CPU_US[system] * 1e-6
-    row = {"system": system, "server": DIRECT if system == PLACEBO else system, "codec": None, **labelled(workload)}
+    row = {"system": system, "server": DIRECT if system == CONTROL else system, "codec": None, **labelled(workload)}
     row |= {"operations_count": math.nan, "offered_rps": offered, "status": "ok", "warnings": [], "errors_count": 0}
     row |= {"generator": "wrk" if workload == MAXIMUM else "perf-gauge", "little_ratio": 1.0, "errors_fraction": 0.0}
     row |= {"throughput_rps": rate, "throughput_low_rps": rate * 0.97, "throughput_high_rps": rate * 1.03}
@@ -58,7 +58,7 @@ def compared(cells, workload, verdicts, bounds=()):
     rows = []
     for system, verdict in verdicts.items():
         ratio = RATES[system] / RATES[DIRECT]
-        family = "control" if system == PLACEBO else "leader"
+        family = "control" if system == CONTROL else "leader"
         row = {"workload": workload, "system_a": system, "system_b": DIRECT, "ratio": ratio, "ratio_low": ratio * 0.95}
         row |= {"ratio_high": ratio * 1.05, "p_value": 0.01, "blocks_count": 6, "family": family, "verdict": verdict}
         rows.append(row | {"bound": bounds.get(system, "")})
@@ -109,7 +109,7 @@ def run():
     )
     limited = {"haproxy-tcp": "unknown", "asio-relay": "at most", "http-tunnel": "at most", "pproxy": "at most"}
     first = {"asio-relay": "undecided", "haproxy-tcp": "not comparable", "http-tunnel": "slower", "pproxy": "slower"}
-    second = {"asio-relay": "slower", "haproxy-tcp": "slower", "http-tunnel": "slower", "pproxy": "slower", PLACEBO: ""}
+    second = {"asio-relay": "slower", "haproxy-tcp": "slower", "http-tunnel": "slower", "pproxy": "slower", CONTROL: ""}
     rows = compared(cells, CAPACITY, first, limited) + compared(cells, MAXIMUM, second)
     return Run(cells, pd.DataFrame(rows))
 
@@ -276,7 +276,7 @@ def test_costs_are_for_a_thousand_requests(run):
 
 
 def test_relaying_cases_that_failed_are_listed(run):
-    fragment = proxy_tables.relaying(NOTES)
+    fragment = proxy_tables.optional_cases(NOTES)
     assert f"pproxy\t15 of 16\t{HALF_CLOSED}" in str(fragment)
     assert DIRECT not in str(fragment)
     assert "<b>" not in fragment.html

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runners.core.records import LoadShape, Workload
+from runners.core.records import LoadProfile, Workload
 from runners.store.ledger import Run
 from runners.store.migrations import workload_of_label
 
@@ -19,9 +19,9 @@ WORKLOADS = [
     Workload("ping"),
     Workload("ping-delay", delay_ms=20),
     Workload("decode-as-published", operations=10),
-    Workload("sql2", count=100, shape=LoadShape("autocannon")),
-    Workload("json10", shape=LoadShape("19900", connections=19_900)),
-    Workload("relay", shape=LoadShape("no-keepalive-capacity")),
+    Workload("sql2", count=100, shape=LoadProfile("autocannon")),
+    Workload("json10", shape=LoadProfile("19900", connections=19_900)),
+    Workload("relay", shape=LoadProfile("no-keepalive-capacity")),
 ]
 
 
@@ -48,4 +48,4 @@ def test_a_planned_load_keeps_its_rate_and_connections(record):
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.label)
 def test_a_workload_is_found_again_from_its_label(workload):
     parts = workload_of_label(workload.label)
-    assert Workload(**{**parts, "shape": LoadShape(**parts["shape"])}) == workload
+    assert Workload(**{**parts, "shape": LoadProfile(**parts["shape"])}) == workload

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from runners.analyse.claims.ratios import Measured, cell_ratio, row_of
 from runners.analyse.claims.register import CellName, Claim, published_value
 from runners.analyse.published import Source, Written, read_toml
-from runners.analyse.recorded import Recorded
+from runners.analyse.recorded import RunRecord
 from runners.core.folders import PUBLISHED
 from runners.core.records import Workload
 from runners.stats.estimates import UNKNOWN, as_columns
@@ -161,7 +161,7 @@ def _unsound(run: Measured, cell: CellName) -> str:
     return "" if status == "ok" else status
 
 
-def circumstances(claim: Claim, source: Source, run: Recorded | None, faults: Sequence[Fault]) -> dict[str, str]:
+def circumstances(claim: Claim, source: Source, run: RunRecord | None, faults: Sequence[Fault]) -> dict[str, str]:
     """Return published_cpu, cpu, published_versions, versions and flaws (those known that touch its cells), as text for people."""
     return {
         "published_cpu": source.cpu or "not stated",
@@ -172,7 +172,7 @@ def circumstances(claim: Claim, source: Source, run: Recorded | None, faults: Se
     }
 
 
-def _components(claim: Claim, run: Recorded) -> str:
+def _components(claim: Claim, run: RunRecord) -> str:
     """Return the versions of the claim's servers, which ``run.json`` has by component and server: ``Go (gin)``."""
     servers = [f" ({run.systems[system].server})" for system in claim.systems if system in run.systems]
     versions: dict[str, str] = run.versions.get("components", {})

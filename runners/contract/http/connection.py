@@ -17,7 +17,7 @@ from runners.contract.http.messages import Answer, Message, parse_head
 _CHUNK_BYTES = 64 * 1024
 
 
-class NoAnswerError(Exception):
+class NoResponseError(Exception):
     """The server did not answer: it refused the connection, closed it, kept silent, or did not speak HTTP."""
 
 
@@ -70,7 +70,7 @@ class Connection:
 
         Raises
         ------
-        NoAnswerError
+        NoResponseError
             If there is none; the connection is closed then.
         """
         self.send(message)
@@ -87,7 +87,7 @@ class Connection:
                 self._send(fragment)
         except OSError as error:
             self.close()
-            raise NoAnswerError(f"no answer: {error}") from None
+            raise NoResponseError(f"no answer: {error}") from None
 
     def receive(self) -> Answer:
         """Receive the answer to what was sent. Raises like `exchange`."""
@@ -95,7 +95,7 @@ class Connection:
             answer = self._receive()
         except (OSError, ValueError) as error:
             self.close()
-            raise NoAnswerError(f"no answer: {error}") from None
+            raise NoResponseError(f"no answer: {error}") from None
         if answer.closes or self._is_cut_short:
             self.close()
         return answer

@@ -58,7 +58,7 @@ class Vector:
 
 
 def for_batch(name: str, body: str | bytes | list[dict[str, Any]], *statuses: int, quick: bool = False) -> Vector:
-    """Return a vector for decode and roundtrip; the oracle says what is expected.
+    """Return a vector for decode and roundtrip; the reference decoder says what is expected.
 
     Parameters
     ----------
@@ -67,12 +67,14 @@ def for_batch(name: str, body: str | bytes | list[dict[str, Any]], *statuses: in
     body
         Text, bytes, or the parts of a long text (see the file).
     statuses
-        What the author of the vector means to show. One that the oracle does not agree with is an error.
+        What the author of the vector means to show. One that the reference decoder does not agree with is an error.
     """
     spec = {"parts": body} if isinstance(body, list) else body_spec(body)
     verdict = judge(body_bytes(spec))
     if verdict.statuses != set(statuses):
-        raise ValueError(f"{name}: the oracle says {sorted(verdict.statuses)} ({verdict.reason}), not {statuses}")
+        raise ValueError(
+            f"{name}: the reference decoder says {sorted(verdict.statuses)} ({verdict.reason}), not {statuses}"
+        )
     expect: dict[str, Any] = {"status": statuses[0] if len(statuses) == 1 else list(statuses)}
     if verdict.batch is not None and verdict.receipt is not None:
         echo = _readable(normalised(verdict.batch))

@@ -17,7 +17,7 @@ from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
-from runners.present.kit.frames import measured, ordered, without_placebo
+from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.rows import BAR, from_zero, name_rows, value_label
 from runners.present.kit.theme import BAD, INK, QUIET, Chart, Look, looks, mixed, panels, themed
 
@@ -81,7 +81,7 @@ def memory(results: Results) -> Chart:
 @themed
 def errors(results: Results) -> Chart:
     """Errors as a share of the requests against connections; none are drawn at the foot."""
-    cells = levels(without_placebo(results.cells))
+    cells = levels(without_control(results.cells))
     known = cells.loc[cells["errors_fraction"] > 0, "errors_fraction"]
     foot = min(1e-5, float(known.min()) / 2 if len(known) else 1e-5)
     shown = cells.assign(errors_fraction=cells["errors_fraction"].clip(lower=foot))
@@ -115,7 +115,7 @@ def _against_connections(
     cells: pd.DataFrame | None = None,
 ) -> Chart:
     """A panel for each of `columns`: its title, its workload, and the columns of value, low and high."""
-    rows = measured(levels(without_placebo(results.cells))) if cells is None else measured(cells)
+    rows = measured(levels(without_control(results.cells))) if cells is None else measured(cells)
     look, systems = looks(results.cells), ordered(rows["system"])
     chart, axes = panels(
         [text for text, _, _ in columns],

@@ -13,7 +13,7 @@ from runners.core.records import GENERATOR_LIMITED
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, RATIOS, amount, listing, quantity
 from runners.present.kit import frames
-from runners.present.kit.frames import measured, ordered, without_placebo
+from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.throughput.sentences import undecided
 
 # Fewer connections than this had a request under way: the others wait for an answer that does not come.
@@ -26,7 +26,7 @@ _MANY = 1000
 
 def findings(results: Results) -> list[str]:
     """The sentences that answer the notebook's question, the most important first."""
-    rows = levels(without_placebo(measured(results.cells)))
+    rows = levels(without_control(measured(results.cells)))
     if rows.empty:
         return list(results.left_out)
     name = ordered(rows["name"])[0]
@@ -41,7 +41,7 @@ def findings(results: Results) -> list[str]:
 
 def fastest(results: Results, workload: str) -> str:
     """Return the sentence about the system that completed most, with its ratio to the next and to the last."""
-    rows = levels(without_placebo(measured(results.cells)))
+    rows = levels(without_control(measured(results.cells)))
     rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
     ranked = rows[~_unranked(rows)]
     if rows.empty:
@@ -85,7 +85,7 @@ def kept(rows: pd.DataFrame, few: int, many: int) -> str:
 def per_connection(results: Results, name: str) -> str:
     """Return the sentence about the memory of one more connection, from the least to the most."""
     rows = memory_per_connection(results.usage)
-    rows = rows[(rows["name"] == name) & rows["system"].isin(without_placebo(results.cells)["system"])]
+    rows = rows[(rows["name"] == name) & rows["system"].isin(without_control(results.cells)["system"])]
     rows = rows.sort_values("per_connection_bytes", kind="stable")
     parts = [
         f"{row.system} {quantity(row.per_connection_bytes, row.per_connection_low_bytes, row.per_connection_high_bytes, _KB)}"
@@ -107,7 +107,7 @@ _KINDS = {
 
 def drops(results: Results) -> str:
     """Return the sentence about systems that dropped requests or connections: which, at how many connections, and how."""
-    rows = levels(without_placebo(measured(results.cells)))
+    rows = levels(without_control(measured(results.cells)))
     bad = rows[rows["errors_count"] > 0]
     parts = []
     for row in bad.to_dict("records"):
@@ -119,7 +119,7 @@ def drops(results: Results) -> str:
         share = row["errors_fraction"] * 100
         parts.append(f"{row['system']} ({row['workload']}: {listing(kinds)}, {share:.2g} % of its requests)")
     whole = [system for system in ordered(rows["system"]) if system not in set(bad["system"])]
-    failed = without_placebo(results.cells)
+    failed = without_control(results.cells)
     names = [f"{row.system} at {row.workload}" for row in failed[failed["status"] != "ok"].itertuples()]
     text = f"Requests were dropped or answered too late by {listing(parts)}." if parts else ""
     stuck = [

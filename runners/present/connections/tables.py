@@ -13,7 +13,7 @@ from runners.analyse.connections import levels, memory_per_connection
 from runners.analyse.results import Results
 from runners.core.units import TIMES, amount, format_size
 from runners.present.connections.sentences import busy_ratio
-from runners.present.kit.frames import ordered, without_placebo
+from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
 from runners.present.throughput.tables import launches, without_number
 
@@ -22,7 +22,7 @@ _KINDS = ("connect", "read", "write", "timeout", "status")
 
 def connections(results: Results) -> Fragment:
     """Per system and number of connections: what was open, errors by kind, memory, threads and descriptors; then the slopes."""
-    cells = levels(without_placebo(results.cells))
+    cells = levels(without_control(results.cells))
     heads = [
         ("system", ""),
         ("open", "in mid-window"),
@@ -64,7 +64,7 @@ def _line(row: Mapping[str, Any], width: int) -> list[Cell]:
 def _slopes(results: Results) -> Fragment:
     rows = memory_per_connection(results.usage)
     lines = []
-    for row in rows[rows["system"].isin(without_placebo(results.cells)["system"])].to_dict("records"):
+    for row in rows[rows["system"].isin(without_control(results.cells)["system"])].to_dict("records"):
         ends = [row[f"per_connection_{end}_bytes"] for end in ("low", "high")]
         interval = "" if any(math.isnan(end) for end in ends) else f"{ends[0] / 1000:.1f} to {ends[1] / 1000:.1f}"
         cells = [Cell(f"{row['per_connection_bytes'] / 1000:.1f}", interval), Cell(_size(row["base_bytes"]))]

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import RATES, RATIOS, TIMES, amount, decimals, listing, quantity, shortened, unit_of
 from runners.present.endpoints.tables import columns, generator_of, labelled, nearest, own_load, shapes, title_of
-from runners.present.kit.frames import band_ratio, cell_of, measured, ordered, without_placebo
+from runners.present.kit.frames import band_ratio, cell_of, measured, ordered, without_control
 from runners.present.kit.rows import BAR, beside, drawn, from_zero, log_ticks, name_rows, point, value_label, whisker
 from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Look, looks, mixed, panels, themed
 
@@ -27,7 +27,7 @@ _SHORT = {"server": "server", "backend": "database", "generator": "generator", "
 def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
     """Requests per second: a panel per endpoint, a bar per system and load generator, and what was published, in outline."""
     found, asked = columns(cells), shapes(cells)
-    systems = ordered(without_placebo(cells)["system"])
+    systems = ordered(without_control(cells)["system"])
     tools = [generator_of(cells, shape) for shape in asked]
     colors = [QUIET, mixed(QUIET, _PALE)]
     handles = [Patch(color=color, label=tool) for color, tool in zip(colors, tools, strict=False)]
@@ -103,7 +103,7 @@ def _published_bar(ax: Axes, row: int, rows: pd.DataFrame, factor: float) -> Non
 @themed
 def where_the_time_goes(cells: pd.DataFrame) -> Chart:
     """CPU seconds per request of server, database and load generator, stacked: a panel per endpoint, a bar per system."""
-    found, rows = columns(cells), own_load(without_placebo(cells))
+    found, rows = columns(cells), own_load(without_control(cells))
     systems = ordered(rows["system"])
     parts = [("cpu_per_request_s", "server", 0.0), ("backend_cpu_per_request_s", "database", _PALE)]
     parts.append(("generator_cpu_per_request_s", f"load generator ({generator_of(cells, '')})", _PALER))
@@ -148,11 +148,11 @@ def _stack(ax: Axes, row: int, parts: list[tuple[float, float]], look: Look) -> 
 @themed
 def records_curve(cells: pd.DataFrame) -> Chart:
     """Throughput against the records that a request asks for, both logarithmic: one line a server, with its intervals."""
-    rows = measured(own_load(without_placebo(cells)))
+    rows = measured(own_load(without_control(cells)))
     rows = rows[rows["records_count"].notna()].sort_values("records_count")
     counts, systems, look = (
         sorted(rows["records_count"].unique()),
-        ordered(without_placebo(cells)["system"]),
+        ordered(without_control(cells)["system"]),
         looks(cells),
     )
     chart, (ax,) = panels(

@@ -24,7 +24,7 @@ from runners.present.endpoints.tables import (
     spread,
     title_of,
 )
-from runners.present.kit.frames import cell_of, measured, ordered, without_placebo
+from runners.present.kit.frames import cell_of, measured, ordered, without_control
 from runners.present.throughput.sentences import rate
 
 
@@ -50,7 +50,7 @@ def headline(results: Results) -> str:
 
 
 def _rows(cells: pd.DataFrame, workload: str) -> pd.DataFrame:
-    rows = without_placebo(measured(cells))
+    rows = without_control(measured(cells))
     return rows[rows["workload"] == workload]
 
 
@@ -103,7 +103,7 @@ def _limit(unsaturated: bool, limit: str, rows: list[dict[Any, Any]], pinning: M
 
 def threats_of_endpoints(results: Results) -> list[str]:
     """Return threats to these numbers: a database that was the limit, a coarse or busy load generator."""
-    cells, tools = without_placebo(measured(results.cells)), shapes(results.cells)
+    cells, tools = without_control(measured(results.cells)), shapes(results.cells)
     found = []
     behind = cells[cells["bottleneck"] == "backend"]
     if len(behind):
@@ -129,7 +129,7 @@ def threats_of_endpoints(results: Results) -> list[str]:
 
 def records(cells: pd.DataFrame) -> str:
     """Return the sentence about the cost of more records in a response: throughput at the most against the fewest."""
-    rows = measured(own_load(without_placebo(cells)))
+    rows = measured(own_load(without_control(cells)))
     if "records_count" not in rows or rows["records_count"].nunique() < 2:
         return ""
     least, most = rows["records_count"].min(), rows["records_count"].max()

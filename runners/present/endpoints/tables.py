@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from runners.core.units import PERCENT, RATES, amount
-from runners.present.kit.frames import cell_of, measured, ordered, without_placebo
+from runners.present.kit.frames import cell_of, measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.throughput.tables import throughput, without_number
 
@@ -22,7 +22,7 @@ def published_table(cells: pd.DataFrame, published: pd.DataFrame) -> Fragment:
     groups = []
     for shape in shapes(cells):
         rows = []
-        for system in ordered(without_placebo(cells)["system"]):
+        for system in ordered(without_control(cells)["system"]):
             labels = [labelled(cells, workload, shape) for workload in found]
             rows.append([Cell(system), *(_rate(cell_of(cells, system, label)) for label in labels)])
         groups.append(Group(f"here, by {generator_of(cells, shape)}, with 95 % intervals and n", rows))
@@ -59,7 +59,7 @@ def limits(cells: pd.DataFrame, pinning: Mapping[str, str]) -> Fragment:
     groups = []
     for workload, title in columns(cells).items():
         rows = []
-        for system in ordered(without_placebo(cells)["system"]):
+        for system in ordered(without_control(cells)["system"]):
             for shape in shapes(cells):
                 cell = cell_of(measured(cells), system, labelled(cells, workload, shape))
                 if cell is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from runners.core.records import GENERATOR_LIMITED, PLACEBO
+from runners.core.records import CONTROL, GENERATOR_LIMITED
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import plus_minus
 from runners.stats.verdicts import SMALLEST_BAND
@@ -28,9 +28,9 @@ def measured(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[(cells["status"] == "ok") & cells["throughput_rps"].notna()]
 
 
-def without_placebo(cells: pd.DataFrame) -> pd.DataFrame:
+def without_control(cells: pd.DataFrame) -> pd.DataFrame:
     """All cells but those of the A/A control."""
-    return cells[cells["system"] != PLACEBO]
+    return cells[cells["system"] != CONTROL]
 
 
 def cell_of(cells: pd.DataFrame, system: str, workload: str) -> pd.Series | None:

@@ -7,7 +7,7 @@ import math
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.core.units import shortened
 from runners.present.kit.theme import FAINT, INK, Look
 
@@ -25,7 +25,7 @@ def name_rows(ax: Axes, names: list[str]) -> None:
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
     for label in ax.get_yticklabels():
-        if label.get_text() == PLACEBO:
+        if label.get_text() == CONTROL:
             label.set_color(FAINT)
 
 
@@ -75,7 +75,7 @@ def whisker(ax: Axes, row: float, low: float, high: float) -> None:
 
 def value_label(ax: Axes, end: float, row: float, text: str, system: str) -> None:
     """A value beside the end of its bar."""
-    color = FAINT if system == PLACEBO else INK
+    color = FAINT if system == CONTROL else INK
     ax.annotate(text, (end, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=color)
 
 

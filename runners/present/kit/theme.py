@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.present.kit.frames import ordered
 
 P = ParamSpec("P")
@@ -134,14 +134,14 @@ def looks(cells: pd.DataFrame) -> dict[str, Look]:
     """The look of every system of ``cells``: its server gives the hue, its codec the lightness and the marker."""
     result: dict[str, Look] = {}
     for number, server in enumerate(ordered(cells["server"])):
-        rows = cells[(cells["server"] == server) & (cells["system"] != PLACEBO)].drop_duplicates("system")
+        rows = cells[(cells["server"] == server) & (cells["system"] != CONTROL)].drop_duplicates("system")
         bare = rows[rows["codec"].isna()]
         coded = rows[rows["codec"].notna()]
         hue = HUES[number % len(HUES)]
         result |= {system: Look(hue, MARKERS[0]) for system in bare["system"]}
         for place, (system, color) in enumerate(zip(coded["system"], shades(hue, len(coded)), strict=True)):
             result[system] = Look(color, MARKERS[place % len(MARKERS)])
-    result[PLACEBO] = Look(MUTED, "x")
+    result[CONTROL] = Look(MUTED, "x")
     return result
 
 

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from runners.core.records import PLACEBO, percentile_column
+from runners.core.records import CONTROL, percentile_column
 from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
-from runners.present.kit.frames import measured, ordered, without_placebo
+from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.rows import beside, drawn, name_rows
 from runners.present.kit.theme import BAD, FAINT, INK, MARKERS, QUIET, Chart, Look, looks, mixed, panels, themed
 
@@ -61,7 +61,7 @@ def added(frame: pd.DataFrame, cells: pd.DataFrame, direct: str) -> Chart:
             own = part[part["system"] == system].set_index("statistic")
             estimates = [_added_estimate(own, percentile, factor) for percentile in _ADDED]
             _points(ax, row, estimates, look[system])
-            beside(ax, row, _added_words(own), FAINT if system == PLACEBO else INK)
+            beside(ax, row, _added_words(own), FAINT if system == CONTROL else INK)
         ax.axvline(0, color=QUIET, linewidth=1.0)
         name_rows(ax, systems)
         ax.set_xlabel(f"{unit} more than {direct}")
@@ -83,7 +83,7 @@ def _service_times(cells: pd.DataFrame, percentiles: Sequence[float], title: str
         title=title,
         caption="Log axis; whiskers: 95 % interval over launches; right: the rate that was achieved, ▲ where it is below 99 % of the "
         f"offered one.\n{BURSTS} {NOT_RANKED}",
-        description=f"Dot chart of {title} for {', '.join(ordered(without_placebo(cells)['system']))}. {BURSTS} {NOT_RANKED}",
+        description=f"Dot chart of {title} for {', '.join(ordered(without_control(cells)['system']))}. {BURSTS} {NOT_RANKED}",
         row_in=0.42,
         handles=_handles(percentiles),
     )
@@ -181,6 +181,6 @@ def _signed(value_s: float) -> str:
 
 
 def _at_the_median(frame: pd.DataFrame) -> str:
-    rows = frame[(frame["statistic"] == "p50_s") & (frame["system"] != PLACEBO) & frame["added_s"].notna()]
+    rows = frame[(frame["statistic"] == "p50_s") & (frame["system"] != CONTROL) & frame["added_s"].notna()]
     words = [f"{row.system} {_signed(row.added_s)} on {row.workload}" for row in rows.itertuples()]
     return f"At the median: {'; '.join(words)}." if words else "Nothing could be estimated."

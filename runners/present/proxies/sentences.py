@@ -10,7 +10,7 @@ import pandas as pd
 from runners.analyse.results import Results
 from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATIOS, TIMES, format_size, listing, quantity
-from runners.present.kit.frames import cell_of, is_client_bound, leaders, measured, without_placebo, workload_title
+from runners.present.kit.frames import cell_of, is_client_bound, leaders, measured, without_control, workload_title
 from runners.present.latency.charts import BURSTS, NOT_RANKED
 from runners.present.throughput import sentences
 from runners.present.throughput.limits import backend_limited, backend_name, limit
@@ -19,7 +19,7 @@ _MOST_NAMED = 3
 
 
 def conclusions(results: Results) -> list[str]:
-    """Return the conclusions: first the headline (CPU time), and who shares its intervals, memory, capacity and relaying.
+    """Return the conclusions: first the headline (CPU time), and who shares its intervals, memory, capacity and relay cases.
 
     Service times come last. They are not ranked: see :data:`runners.present.latency.charts.BURSTS`.
     """
@@ -179,7 +179,7 @@ def _missed(results: Results, workload: str) -> str:
 
 
 def _proxies(results: Results) -> pd.DataFrame:
-    cells = without_placebo(measured(results.cells))
+    cells = without_control(measured(results.cells))
     return cells[cells["system"] != results.baseline]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from runners.core.records import PLACEBO
+from runners.core.records import CONTROL
 from runners.core.units import RATIOS, TIMES, amount, format_size, quantity_parts
 from runners.present.kit.frames import leaders, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, table
@@ -59,7 +59,7 @@ def capacity(comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[s
     )
 
 
-def relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> Fragment:
+def optional_cases(notes: Mapping[str, Mapping[str, Any] | None]) -> Fragment:
     """The relaying cases that are not required, and which of them each proxy did not pass."""
     heads = [("proxy", ""), ("passed", "cases"), ("failed", "")]
     rows = []
@@ -75,7 +75,7 @@ def relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> Fragment:
 
 def name_cell(system: str) -> Cell:
     """A system's name; the control is set in grey."""
-    return Cell(system, "A/A control" if system == PLACEBO else "", "muted" if system == PLACEBO else "")
+    return Cell(system, "A/A control" if system == CONTROL else "", "muted" if system == CONTROL else "")
 
 
 def _capacity(
@@ -96,7 +96,7 @@ def _against(row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: 
     if row["system"] == leader:
         return [Cell("1"), Cell("the leader", kind="name")]
     if against is None or pd.isna(against["ratio"]):
-        return [Cell("–"), Cell("control: no verdict" if row["system"] == PLACEBO else "–", kind="muted name")]
+        return [Cell("–"), Cell("control: no verdict" if row["system"] == CONTROL else "–", kind="muted name")]
     ratio, interval = quantity_parts(against["ratio"], against["ratio_low"], against["ratio_high"], RATIOS)
     side = {"at most": "≤ ", "at least": "≥ "}.get(against["bound"], "")
     words, kind = VERDICTS.get(against["verdict"], (against["verdict"], "name"))
@@ -115,7 +115,7 @@ def _cost(row: Mapping[str, Any]) -> list[Cell]:
         )
     }
     return [
-        Cell(row["system"], launches(row), "muted" if row["system"] == PLACEBO else ""),
+        Cell(row["system"], launches(row), "muted" if row["system"] == CONTROL else ""),
         estimate(thousand, "cpu_per_request_s", TIMES),
         Cell(amount(thousand["cpu_user_per_request_s"], TIMES)),
         Cell(amount(thousand["cpu_system_per_request_s"], TIMES)),

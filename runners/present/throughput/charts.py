@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
-from runners.core.records import GENERATOR_LIMITED, PLACEBO
+from runners.core.records import CONTROL, GENERATOR_LIMITED
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, decimals, quantity, shortened, unit_of
 from runners.present.kit.frames import (
     RUNS_BAND,
@@ -20,7 +20,7 @@ from runners.present.kit.frames import (
     measured,
     ordered,
     share_bound,
-    without_placebo,
+    without_control,
     workload_title,
 )
 from runners.present.kit.rows import BAR, beside, drawn, from_zero, log_ticks, name_rows, point, value_label, whisker
@@ -166,7 +166,7 @@ def _share_panel(ax: Axes, rows: pd.DataFrame, cells: pd.DataFrame) -> None:
         ax.hlines(place, 0, value, color=RULE, linewidth=1.5, zorder=1)
         point(ax, place, drawn(value, low, high), look[share["system"]], filled=bound == "=")
         words = ("" if bound == "=" else f"{bound} ") + quantity(value, low, high, PERCENT)
-        beside(ax, place, words, FAINT if share["system"] == PLACEBO else INK)
+        beside(ax, place, words, FAINT if share["system"] == CONTROL else INK)
     name_rows(ax, list(rows["system"]))
     ax.set_xlim(0, 1.05 * max(1.0, rows[["share_ratio", "share_high_ratio"]].max().max()))
     ax.xaxis.set_major_locator(MultipleLocator(0.5))
@@ -224,7 +224,7 @@ def _ratio_panel(ax: Axes, rows: pd.DataFrame, look: Mapping[str, Look], band: f
             side = {"at most": "≤ ", "at least": "≥ "}.get(row["bound"], "")
             words = f"{side}{quantity(value, low, high, RATIOS)}\n{words}"
         color = {"faster": GOOD, "slower": BAD}.get(row["verdict"], QUIET)
-        beside(ax, place, words, FAINT if row["system_a"] == PLACEBO else color)
+        beside(ax, place, words, FAINT if row["system_a"] == CONTROL else color)
     ax.set_xscale("log")
     reached = rows[["ratio", "ratio_low", "ratio_high"]].to_numpy(float)
     low, high = np.nanmin([1 / band, *reached.flat]), np.nanmax([band, *reached.flat])
@@ -238,12 +238,12 @@ def _ratio_panel(ax: Axes, rows: pd.DataFrame, look: Mapping[str, Look], band: f
 
 
 def _systems(frame: pd.DataFrame) -> str:
-    return ", ".join(ordered(without_placebo(frame)["system"]))
+    return ", ".join(ordered(without_control(frame)["system"]))
 
 
 def _highest(cells: pd.DataFrame) -> str:
     """The highest bar of every panel, in words."""
-    found = without_placebo(measured(cells))
+    found = without_control(measured(cells))
     best = found.loc[found.groupby("workload", sort=False)["throughput_rps"].idxmax()]
     words = [
         f"{row.workload}: {'≥ ' if is_client_bound(cells, row.system, row.workload) else ''}"

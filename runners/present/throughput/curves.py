@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
-from runners.core.records import PERCENTILES, PLACEBO
+from runners.core.records import CONTROL, PERCENTILES
 from runners.core.units import format_duration
 from runners.present.kit.frames import ordered, workload_title
 from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Look, looks, panels, themed
@@ -41,7 +41,7 @@ def percentile_curves(curves: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     for ax, workload in zip(axes, workloads, strict=True):
         rows = curves[curves["workload"] == workload]
         for system in ordered(rows["system"]):
-            _curve(ax, rows[rows["system"] == system].sort_values("percentile"), look[system], muted=system == PLACEBO)
+            _curve(ax, rows[rows["system"] == system].sort_values("percentile"), look[system], muted=system == CONTROL)
         _percentile_axes(ax, rows["value_s"])
     return chart
 

@@ -25,7 +25,7 @@ from runners.present.kit.frames import (
     measured,
     ordered,
     share_bound,
-    without_placebo,
+    without_control,
     workload_title,
 )
 from runners.present.throughput.limits import backend_limited, backend_name
@@ -97,7 +97,7 @@ def rate(results: Results, system: str, workload: str) -> str:
 
 def order(results: Results, workload: str) -> str:
     """All systems by throughput, and which of them may be as fast as the leader."""
-    rows = without_placebo(measured(results.cells))
+    rows = without_control(measured(results.cells))
     rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
     if len(rows) < 2 or is_rated(rows):
         return ""
@@ -126,7 +126,7 @@ def order(results: Results, workload: str) -> str:
 
 def tail(results: Results, workload: str) -> str:
     """The 99th percentile of the service time: the lowest and the highest of the systems for which it means something."""
-    known = without_placebo(measured(results.cells))
+    known = without_control(measured(results.cells))
     known = known[known["workload"] == workload]
     # Times of requests in bursts are shown, and rank nobody.
     bursts = known["generator"].isin(IN_BURSTS) if "generator" in known else pd.Series(False, index=known.index)
@@ -153,7 +153,7 @@ def _p99(row: pd.Series) -> str:
 
 def above_floor(results: Results, workload: str) -> str:
     """Return the sentence about throughput with decoding as a share of the same server's floor, from the most to the least."""
-    rows = without_placebo(results.shares)
+    rows = without_control(results.shares)
     rows = rows[(rows["workload"] == workload) & rows["share_ratio"].notna()]
     rows = rows.sort_values("share_ratio", ascending=False, kind="stable")
     parts = []
@@ -195,7 +195,7 @@ def _published_part(frame: pd.DataFrame, row: pd.Series) -> str:
 def failures(results: Results) -> list[str]:
     """One sentence for every cell without a number, and one for every cell with errors."""
     found = []
-    for row in without_placebo(results.cells).to_dict("records"):
+    for row in without_control(results.cells).to_dict("records"):
         where = f"{workload_title(results.cells, row['workload'])}: {row['system']}"
         if row["status"] != "ok":
             found.append(f"{where} has no number ({row['status']}).")

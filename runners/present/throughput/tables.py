@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from runners.core.records import GENERATOR_LIMITED, PERCENTILES, PLACEBO, percentile_column
+from runners.core.records import CONTROL, GENERATOR_LIMITED, PERCENTILES, percentile_column
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts, shortened
 from runners.present.kit.frames import cell_of, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
@@ -62,7 +62,7 @@ def _remark(warning: str) -> str:
 
 
 def _system(row: Mapping[str, Any]) -> Cell:
-    is_control = row["system"] == PLACEBO
+    is_control = row["system"] == CONTROL
     return Cell(row["system"], launches(row) + (", control" if is_control else ""), "muted" if is_control else "")
 
 
