@@ -114,7 +114,7 @@ def measure(out: Path, lengths_ms: Sequence[int], blocks: int, minutes: float, w
 def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int]) -> list[dict[str, Any]]:
     """Launch every system once and measure it once at each length; a system that fails has no rows of this block."""
     order = random.Random(f"{settings.seed}/{number}")
-    cells = [cell for cell in settings.design.order(settings.seed, number, 0) if not cell.system.placebo]
+    cells = [cell for cell in settings.design.order(settings.seed, number, 0) if not cell.system.control]
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wrkbook-slices-")))
         trials = launch(settings, number, cells, folder, stack)

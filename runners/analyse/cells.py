@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from runners.analyse.checks.trial import LITTLE_TOLERANCE, bottleneck
 from runners.analyse.comparisons import of_cell
 from runners.analyse.tables import CORRECTED, Tables
-from runners.analyse.usage import ROLES
 from runners.core.records import PERCENTILES, WINDOW, Histogram, Interval, System, Workload, percentile_column
+from runners.core.trial_record import ROLES
 from runners.stats import histograms
 from runners.stats.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval
 from runners.stats.percentiles import around, launch_histograms, percentile_intervals
@@ -183,7 +183,7 @@ def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> dict[str, Any]:
         "established_count": float(sound["established_count"].median()),
         "asked_connections_count": int(sound["asked_connections_count"].max()),
         "window_s": float(sound["duration_s"].median()),
-        "opening_s": float(sound["opening_s"].median()),
+        "ramp_up_s": float(sound["ramp_up_s"].median()),
         **{name: float(sound[name].median()) for name in sound.columns if name.startswith("memory_")},
         **busy,
         **used,

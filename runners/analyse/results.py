@@ -38,19 +38,19 @@ class Results(RunRecord):
     @cached_property
     def cells(self) -> pd.DataFrame:
         """See :func:`runners.analyse.cells.build_cells`."""
-        planned = [(self.systems[system], self.workloads[workload]) for system, workload in self.record["cells"]]
-        return build_cells(self.tables, self.throughputs, planned, self.record["nonconforming"])
+        planned = [(self.systems[system], self.workloads[workload]) for system, workload in self.manifest.cells]
+        return build_cells(self.tables, self.throughputs, planned, self.manifest.nonconforming)
 
     @property
     def rated(self) -> list[str]:
         """The compared workloads at a fixed rate: there systems differ in their service times."""
         offered = set(self.cells.dropna(subset=["offered_rps"])["workload"]) if "offered_rps" in self.cells else set()
-        return [workload for workload in self.record["compared"] if workload in offered]
+        return [workload for workload in self.manifest.compared if workload in offered]
 
     @property
     def ranked(self) -> list[str]:
         """The other compared workloads: systems differ in throughput."""
-        return [workload for workload in self.record["compared"] if workload not in self.rated]
+        return [workload for workload in self.manifest.compared if workload not in self.rated]
 
     @cached_property
     def latencies(self) -> Latencies:
@@ -146,10 +146,10 @@ class Results(RunRecord):
         """Throughput as a share of the same server's floor with the same body."""
         columns = ["system", "floor_system", "workload", "floor_workload"]
         columns += ["share_ratio", "share_low_ratio", "share_high_ratio"]
-        compared = self.cells["workload"].isin(self.record["compared"]) & (self.cells["system"] != CONTROL)
+        compared = self.cells["workload"].isin(self.manifest.compared) & (self.cells["system"] != CONTROL)
         rows = []
         for cell in self.cells[compared & (self.cells["status"] == "ok")].itertuples():
-            floor = (cell.server, f"{self.record['floor']}-{cell.operations_count:.0f}")
+            floor = (cell.server, f"{self.manifest.floor}-{cell.operations_count:.0f}")
             if not self.launches(*floor).empty:
                 found = self._compared((cell.system, cell.workload), floor).interval
                 rows.append((cell.system, floor[0], cell.workload, floor[1], found.value, found.low, found.high))

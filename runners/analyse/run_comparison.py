@@ -57,7 +57,7 @@ class BeforeAfter:
     @cached_property
     def differences(self) -> list[Difference]:
         """Return the differences between the manifests of both runs."""
-        return differences(self.a.record, self.b.record)
+        return differences(self.a.manifest, self.b.manifest)
 
     @cached_property
     def cells(self) -> pd.DataFrame:
@@ -115,7 +115,7 @@ class BeforeAfter:
         limits = bound(after["bottleneck"] in GENERATOR_LIMITED, before["bottleneck"] in GENERATOR_LIMITED)
         floor = self.noise_floor_ratio.get(before["workload"], math.nan) - 1
         row = {name: before[name] for name in _ABOUT} | {
-            "unchanged": self.same_run or before["server"] in unchanged_servers(self.a.record, self.b.record),
+            "unchanged": self.same_run or before["server"] in unchanged_servers(self.a.manifest, self.b.manifest),
             "bottleneck": after["bottleneck"],
             "status": "ok",
             "bound": limits,

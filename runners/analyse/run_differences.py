@@ -12,6 +12,7 @@ from typing import Any
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import LIMITS
+from runners.core.run_manifest import RunManifest
 from runners.store.ledger import Run
 
 ABSENT = "absent"
@@ -36,10 +37,10 @@ class Difference:
         return f"{self.field} ({self.a} in A, {self.b} in B)"
 
 
-def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
+def differences(a: RunManifest, b: RunManifest) -> list[Difference]:
     """Return how two ``run.json`` differ, but for ids, dates, cells, and the limits at which measuring stops."""
     parts = ("machine", "pinning", "versions", "parameters")
-    before, after = (dict(fact for part in parts for fact in _leaves(record.get(part, {}), part)) for record in (a, b))
+    before, after = (dict(fact for part in parts for fact in _leaves(getattr(run, part), part)) for run in (a, b))
     changeable = tuple(f"versions.{name}." for name in _CHANGEABLE)
     return [
         Difference(name, str(before.get(name, ABSENT)), str(after.get(name, ABSENT)), f"{name}.".startswith(changeable))
@@ -80,9 +81,9 @@ def check_comparable(a: Run, b: Run, *, anyway: bool = False) -> None:
         )
 
 
-def unchanged_servers(a: Mapping[str, Any], b: Mapping[str, Any]) -> set[str]:
+def unchanged_servers(a: RunManifest, b: RunManifest) -> set[str]:
     """Return the servers that both runs launched from the same build."""
-    builds = [record["versions"].get("builds", {}) for record in (a, b)]
+    builds = [run.versions.get("builds", {}) for run in (a, b)]
     return {name for name, key in builds[0].items() if builds[1].get(name) == key}
 
 

@@ -17,16 +17,16 @@ from runners.core.records import (
     WINDOW,
     Check,
     Histogram,
-    Load,
     LoadResult,
     percentile_column,
 )
+from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
 from runners.stats import histograms
 
 _CELL = ("block", "system", "workload")
-_KEYS = ("block", "system", "server", "codec", "placebo", "workload", "workload_name")
+_KEYS = ("block", "system", "server", "codec", "control", "workload", "workload_name")
 # Columns of the trials that are read also where there is no trial.
 _NEEDED = ("window", "void", "warmup", "throughput_rps", *PROBED, "kind")
 _PRINTED = (50.0, 75.0, 90.0, 99.0)
@@ -58,7 +58,7 @@ class Tables:
     failures: pd.DataFrame
 
 
-def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
+def build_tables(records: Iterable[TrialRecord]) -> Tables:
     """Return the tables of all trial records of a run."""
     trials: list[dict[str, Any]] = []
     usage: list[dict[str, Any]] = []
@@ -66,25 +66,25 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
     failures: list[dict[str, Any]] = []
     bins: list[pd.DataFrame] = []
     for record in records:
-        connections = record["shape"]["connections"]
-        keys = {name: record[name] for name in _KEYS}
+        connections = record.shape.connections
+        keys: dict[str, Any] = {name: getattr(record, name) for name in _KEYS}
         keys["shape_connections_count"] = np.nan if connections is None else connections
-        if record["failure"]:
-            failures.append({**keys, **record["failure"]})
+        if record.failure:
+            failures.append({**keys, **record.failure.model_dump()})
             continue
         results = list(load_results(record))
-        windows = [(raw, result) for raw, result in results if raw["kind"] in MEASURED_KINDS]
+        windows = [(raw, result) for raw, result in results if raw.kind in MEASURED_KINDS]
         found = trial_checks(record, windows)
         void = bool(_void_for(found))
         checks += [{**keys, **check.as_dict()} for check in found]
         for number, (raw, result) in enumerate(results):
             trials.append({**keys, "window": number, "void": void, **_trial_row(record, raw, result)})
-            if not void and raw["kind"] == WINDOW:
+            if not void and raw.kind == WINDOW:
                 usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
         if not void:
-            merged = histograms.merge(result.service_time for raw, result in windows if not raw.get("turns"))
+            merged = histograms.merge(result.service_time for raw, result in windows if raw.slices is None)
             counted = {"value_us": np.array(merged.values_us, np.int64), "count": np.array(merged.counts, np.int64)}
-            bins.append(pd.DataFrame({name: record[name] for name in _CELL} | counted))
+            bins.append(pd.DataFrame({name: keys[name] for name in _CELL} | counted))
     windows_table = pd.DataFrame(trials, columns=None if trials else [*_KEYS, *_NEEDED])
     return Tables(
         windows_table.assign(speed_ratio=speed_ratio(windows_table[windows_table["kind"] == WINDOW])),
@@ -95,30 +95,30 @@ def build_tables(records: Iterable[dict[str, Any]]) -> Tables:
     )
 
 
-def load_results(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], LoadResult]]:
-    """Yield each raw window of a record with what its load generator's parser makes of it.
+def load_results(record: TrialRecord) -> Iterator[tuple[WindowRecord, LoadResult]]:
+    """Yield each window of a record with what its load generator's parser makes of it.
 
     Raises
     ------
     GeneratorError
         When the parser refuses what the generator printed.
     """
-    generator = GENERATORS[record["generator"]]
-    for raw in record["windows"]:
-        yield raw, generator.parse(raw["stdout"], Load(**raw["load"]))
+    generator = GENERATORS[record.generator]
+    for raw in record.windows:
+        yield raw, generator.parse(raw.stdout, raw.load)
 
 
-def measured_windows(record: dict[str, Any]) -> list[dict[str, Any]]:
+def measured_windows(record: TrialRecord) -> list[dict[str, Any]]:
     """Return each window that gives throughput, as :func:`runners.analyse.comparisons.launch_throughputs` reads it.
 
     ``void_for`` has the names of the checks that make its trial void: none where it counts.
     """
-    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] in MEASURED_KINDS]
-    keys = {name: record[name] for name in _CELL} | {"void_for": _void_for(trial_checks(record, windows))}
+    windows = [(raw, result) for raw, result in load_results(record) if raw.kind in MEASURED_KINDS]
+    keys = {name: getattr(record, name) for name in _CELL} | {"void_for": _void_for(trial_checks(record, windows))}
     return [
         {**keys, "kind": WINDOW, "throughput_rps": result.throughput_rps}
         for raw, result in windows
-        if raw["kind"] == WINDOW
+        if raw.kind == WINDOW
     ]
 
 
@@ -127,38 +127,38 @@ def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
     return tuple(check.name for check in checks if check.void and not check.ok)
 
 
-def _trial_row(record: dict[str, Any], raw: dict[str, Any], result: LoadResult) -> dict[str, Any]:
-    load = raw["load"]
-    server, generator = (parse_cpu_list(record["cpus"][role]) for role in ("server", "generator"))
-    established = [sample["connections_count"] for sample in raw["samples"] if "connections_count" in sample]
+def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> dict[str, Any]:
+    load = raw.load
+    server, generator = (parse_cpu_list(record.cpus[role]) for role in ("server", "generator"))
+    established = [sample.connections_count for sample in raw.samples if sample.connections_count is not None]
     return {
-        "kind": raw["kind"],
-        "warmup": raw["kind"] in WARM_UP_KINDS,
-        "started_at": raw["started_at"],
-        "operations_count": np.nan if record["operations"] is None else record["operations"],
-        "body_bytes": record["body_bytes"],
-        "generator": record["generator"],
-        "records_count": np.nan if record.get("count") is None else record["count"],
+        "kind": raw.kind,
+        "warmup": raw.kind in WARM_UP_KINDS,
+        "started_at": raw.started_at,
+        "operations_count": np.nan if record.operations is None else record.operations,
+        "body_bytes": record.body_bytes,
+        "generator": record.generator,
+        "records_count": np.nan if record.count is None else record.count,
         "apart": set(server).isdisjoint(generator),
-        "offered_rps": load.get("rate_rps") or np.nan,
-        "asked_connections_count": load["connections"],
+        "offered_rps": load.rate_rps or np.nan,
+        "asked_connections_count": load.connections,
         "established_count": max(established, default=np.nan),
         "throughput_rps": result.throughput_rps,
-        "little_ratio": np.nan if load.get("rate_rps") else little_ratio(result),
+        "little_ratio": np.nan if load.rate_rps else little_ratio(result),
         **seen_by_probes(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
         "duration_s": result.duration_s,
-        "turns_count": (raw.get("turns") or {}).get("count", 0),
+        "turns_count": raw.slices.count if raw.slices else 0,
         "read_bytes": result.read_bytes,
         "connections_count": result.connections_count,
-        "opening_s": load.get("opening_s", 0.0),
+        "ramp_up_s": load.ramp_up_s,
         **{f"errors_{name}": count for name, count in asdict(result.errors).items()},
-        "startup_s": record["startup_s"],
-        "block_s": record["block_s"],
+        "startup_s": record.startup_s,
+        "block_s": record.block_s,
         # Of the trial's process, where it had one of its own.
         **{
-            f"memory_{when}_{name}": record.get(f"memory_{when}", {}).get(name, np.nan)
+            f"memory_{when}_{name}": getattr(getattr(record, f"memory_{when}"), name, np.nan)
             for when in ("before", "after")
             for name in ("rss_bytes", "pss_bytes", "fds_count")
         },

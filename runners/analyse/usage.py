@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 import pandas as pd
 
 from runners.core.records import LoadResult
+from runners.core.trial_record import CpuTimes, Sample, TrialRecord, WindowRecord
 from runners.machine.topology import parse_cpu_list
 
-Windows = Sequence[tuple[dict[str, Any], LoadResult]]
-"""The raw windows of a trial, each with what its load generator's parser makes of it."""
-
-ROLES = ("server", "generator", "backend")
+Windows = Sequence[tuple[WindowRecord, LoadResult]]
+"""The recorded windows of a trial, each with what its load generator's parser makes of it."""
 
 # The idle task's own work (interrupts, wake-ups, entering and leaving idle) took up to a quarter of the idle time of a CPU that
 # wakes 10,000 times a second, and the kernel counts idle time in steps of 10 ms. Beyond both, a process must be at work that
@@ -27,21 +26,21 @@ PROBED = ("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz")
 _UNDISTURBED = 0.95
 
 
-def complete_looks(raw: dict[str, Any]) -> list[dict[str, Any]]:
+def complete_looks(raw: WindowRecord) -> list[Sample]:
     """Return the samples of a window before the first that came when the load generator was ending.
 
     Then some of its processes are gone, and their CPU time with them. On a busy machine the last sample may come so late.
     """
-    found: list[dict[str, Any]] = []
-    for sample in raw["samples"]:
-        role = sample["generator"]
-        if not role["threads_count"] or (found and not role["cpu_s"] >= found[-1]["generator"]["cpu_s"]):
+    found: list[Sample] = []
+    for sample in raw.samples:
+        role = sample.generator
+        if not role.threads_count or (found and not role.cpu_s >= found[-1].generator.cpu_s):
             break
         found.append(sample)
     return found
 
 
-def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: int) -> list[dict[str, Any]]:
+def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) -> list[dict[str, Any]]:
     """Return a row per role for one window; none for a warm-up, which has no samples.
 
     Fractions are of the time between the first and the last sample, over the role's CPUs. Of a window in time slices,
@@ -54,34 +53,35 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
     if len(samples) < 2:
         return []
     first, last = samples[0], samples[-1]
-    elapsed_s = last["at_s"] - first["at_s"]
+    elapsed_s = last.at_s - first.at_s
     # In time slices: without the time in which the window was suspended.
-    ran_s = elapsed_s - (last.get("stood_s", 0.0) - first.get("stood_s", 0.0))
-    rate_rps = requests_count / raw["load"]["duration_s"]
+    ran_s = elapsed_s - (last.suspended_s - first.suspended_s)
+    rate_rps = requests_count / raw.load.duration_s
     rows = []
-    sampled = {role: parse_cpu_list(record["cpus"][role]) for role in ROLES if role in first}
+    sampled = {role: parse_cpu_list(record.cpus[role]) for role in first.roles}
     for role, cpus in sampled.items():
-        start, end, seen = first[role], last[role], [sample[role] for sample in samples]
+        start, end, seen = first.roles[role], last.roles[role], [sample.roles[role] for sample in samples]
         available_s = elapsed_s * len(cpus)
-        busy, steal = _fractions(first["cpus"], last["cpus"], cpus)
-        own_s = end["cpu_s"] - start["cpu_s"]
-        ours_s = _growth_s("ours", first, last, cpus)
+        busy, steal = _fractions(first.cpus, last.cpus, cpus)
+        own_s = end.cpu_s - start.cpu_s
+        known_s = _growth_s(first.own_cpu_s, last.own_cpu_s, cpus)
         for other, others in sampled.items():
             if other != role and (shared := set(others) & set(cpus)):
-                ours_s += (last[other]["cpu_s"] - first[other]["cpu_s"]) * len(shared) / len(others)
-        companions_s = _growth_s("companions", first, last, cpus)
-        unattributed = max(0.0, busy - steal - (own_s + ours_s + companions_s) / available_s)
+                known_s += (last.roles[other].cpu_s - first.roles[other].cpu_s) * len(shared) / len(others)
+        co_scheduled_s = _growth_s(first.co_scheduled_cpu_s, last.co_scheduled_cpu_s, cpus)
+        unattributed = max(0.0, busy - steal - (own_s + known_s + co_scheduled_s) / available_s)
         other_fraction = unattributed
-        if "others" in last:
+        if last.other_cpu_s is not None:
             # Visible processes may have used their time on other CPUs.
-            visible = min(unattributed, _growth_s("others", first, last, cpus) / available_s)
+            visible = min(unattributed, _growth_s(first.other_cpu_s, last.other_cpu_s, cpus) / available_s)
             other_fraction = max(0.0, visible, unattributed - _IDLE_WORK * (1 - busy) - _UNSEEN_TOLERANCE)
         used = own_s / (ran_s * len(cpus))
-        if "companions" in last:
+        if last.co_scheduled_cpu_s is not None:
             # What is its own is of the time in which it ran, all else of all the time: it is busy as far as both together say.
-            busy = min(1.0, used + unattributed + steal + ours_s / available_s)
-        cpu_s = raw["server_cpu_s"] if role == "server" else own_s
-        ticks = end["user_s"] - start["user_s"], end["system_s"] - start["system_s"]
+            busy = min(1.0, used + unattributed + steal + known_s / available_s)
+        cpu_s = raw.server_cpu_s if role == "server" else own_s
+        ticks = end.user_s - start.user_s, end.system_s - start.system_s
+        held = [each.memory for each in seen if each.memory]
         row = {
             "role": role,
             "busy_fraction": busy,
@@ -91,12 +91,12 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
             "unattributed_fraction": unattributed,
             "cpu_s": cpu_s,
             "user_fraction": ticks[0] / sum(ticks) if sum(ticks) else math.nan,
-            "rss_peak_bytes": max(each["rss_peak_bytes"] for each in seen),
-            "pss_bytes": max((each["pss_bytes"] for each in seen if "pss_bytes" in each), default=math.nan),
-            "fds_count": max((each["fds_count"] for each in seen if "fds_count" in each), default=math.nan),
-            "threads_count": max(each["threads_count"] for each in seen),
-            "context_switches_rps": (end["context_switches_count"] - start["context_switches_count"]) / ran_s,
-            "strays_count": sum(len(each["strays"]) for each in seen),
+            "rss_peak_bytes": max(each.rss_peak_bytes for each in seen),
+            "pss_bytes": max((memory.pss_bytes for memory in held), default=math.nan),
+            "fds_count": max((memory.fds_count for memory in held), default=math.nan),
+            "threads_count": max(each.threads_count for each in seen),
+            "context_switches_rps": (end.context_switches_count - start.context_switches_count) / ran_s,
+            "strays_count": sum(len(each.unpinned_threads) for each in seen),
             "cpu_per_request_s": cpu_s / requests_count if role == "server" and requests_count else math.nan,
             # The other roles are seen from the first to the last sample only; the rate is that of the whole window.
             "cpu_per_request_sampled_s": own_s / (ran_s * rate_rps) if requests_count else math.nan,
@@ -105,31 +105,33 @@ def window_usage(record: dict[str, Any], raw: dict[str, Any], requests_count: in
     return rows
 
 
-def _growth_s(counter: str, first: dict[str, Any], last: dict[str, Any], cpus: Iterable[int]) -> float:
+def _growth_s(before: Mapping[int, float] | None, after: Mapping[int, float] | None, cpus: Iterable[int]) -> float:
     """Return by how much a counter (CPU → seconds) grew on some CPUs between two samples; 0 where it was not recorded."""
-    before, after = first.get(counter, {}), last.get(counter, {})
-    return float(sum(after.get(cpu, 0.0) - before.get(cpu, 0.0) for cpu in map(str, cpus)))
+    first, last = before or {}, after or {}
+    return sum(last.get(cpu, 0.0) - first.get(cpu, 0.0) for cpu in cpus)
 
 
-def _fractions(before: dict[str, Any], after: dict[str, Any], cpus: Iterable[int]) -> tuple[float, float]:
+def _fractions(
+    before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes], cpus: Iterable[int]
+) -> tuple[float, float]:
     """Return the shares of the CPUs' time that were not idle, and that were stolen by the hypervisor."""
     total = idle = stolen = 0.0
-    for cpu in map(str, cpus):
-        spent = {kind: after[cpu][kind] - before[cpu][kind] for kind in before[cpu]}
-        total += sum(spent.values())
-        idle += spent["idle_s"] + spent["iowait_s"]
-        stolen += spent["steal_s"]
+    for start, end in ((before[cpu], after[cpu]) for cpu in cpus):
+        total += end.total_s - start.total_s
+        idle += (end.idle_s - start.idle_s) + (end.iowait_s - start.iowait_s)
+        stolen += end.steal_s - start.steal_s
     return (1 - idle / total, stolen / total) if total else (math.nan, math.nan)
 
 
-def seen_by_probes(record: dict[str, Any], raw: dict[str, Any]) -> dict[str, float]:
+def seen_by_probes(record: TrialRecord, raw: WindowRecord) -> dict[str, float]:
     """Return what the probes on the server's CPUs saw in a window, means over the CPUs; NaN where one is missing.
 
     That is a check and a column, and never a correction.
     """
-    seen = [raw.get("speed", {}).get(str(cpu)) for cpu in parse_cpu_list(record["cpus"]["server"])]
+    seen = [raw.speed.get(cpu) for cpu in parse_cpu_list(record.cpus["server"])]
     return {
-        name: fmean(probe[name.removeprefix("probe_")] for probe in seen) if all(seen) else math.nan for name in PROBED
+        name: fmean(getattr(probe, name.removeprefix("probe_")) for probe in seen) if all(seen) else math.nan
+        for name in PROBED
     }
 
 

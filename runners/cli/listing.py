@@ -50,16 +50,16 @@ def _runs(experiment: str) -> list[dict[str, Any]]:
     """Return the runs of an experiment, oldest first."""
     found = []
     for known in runs(experiment):
-        record, summary = known.read(), read_summary(processed_folder(known))
+        manifest, summary = known.read(), read_summary(processed_folder(known))
         found.append(
             {
                 "experiment": experiment,
                 "run_id": known.run_id,
                 "state": state(known),
-                "started_at": record["started_at"],
-                "profile": record["profile"],
+                "started_at": manifest.started_at,
+                "profile": manifest.profile,
                 "systems": list(
-                    dict.fromkeys(CONTROL if each["placebo"] else each["server"] for each in record["systems"].values())
+                    dict.fromkeys(CONTROL if each.control else each.server for each in manifest.systems.values())
                 ),
                 "headline": summary["headline"] if summary else None,
             }

@@ -25,7 +25,7 @@ class Probe:
     """
 
     difference: str | None
-    answer_bytes: int
+    response_bytes: int
     varies: bool = False
     body_bytes: int = 0
 

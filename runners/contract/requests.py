@@ -22,7 +22,7 @@ _SIZE_TOLERANCES = {"json": 0.03, "sql1": 0.03, "sql2": 0.1, "json10": 0.06, "bl
 _SAME_SIZE = 0.001
 
 
-def answer_tolerance(workload: str) -> float:
+def response_tolerance(workload: str) -> float:
     """By what fraction the mean size of the answers may differ from the size of one that was verified."""
     return _SIZE_TOLERANCES.get(workload, _SAME_SIZE)
 

@@ -23,7 +23,7 @@ class Profile:
 
     `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
     The budget ends a run after at least `sure_blocks`: one under a budget that the user gave, `min_blocks` else.
-    Windows are measured in time slices of `turn_s` where they can be (:mod:`runners.measure.time_slices`); 0: in one piece. Where the idle
+    Windows are measured in time slices of `slice_s` where they can be (:mod:`runners.measure.time_slices`); 0: in one piece. Where the idle
     machine decides (:mod:`runners.measure.machine_survey`), it is the longer of the two choices until the run has begun.
     """
 
@@ -36,7 +36,7 @@ class Profile:
     description: str
     priming_s: float = 0.0
     sure_blocks: int = 1
-    turn_s: float = 0.0
+    slice_s: float = 0.0
 
 
 PROFILES = {
@@ -136,7 +136,7 @@ class Parameters(BaseModel):
             max_blocks=most,
             budget_minutes=self.budget_minutes or chosen.budget_minutes,
             priming_s=self.priming_s,
-            turn_s=(AUTO_SLICE_MS if self.slices == AUTO else int(self.slices)) / 1000,
+            slice_s=(AUTO_SLICE_MS if self.slices == AUTO else int(self.slices)) / 1000,
             sure_blocks=least if self.min_blocks or not self.budget_minutes else 1,
         )
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-TRIAL_SCHEMA = "wrkbook.trial/5"
-RUN_SCHEMA = "wrkbook.run/2"
-SUMMARY_SCHEMA = "wrkbook.summary/3"
+TRIAL_SCHEMA = "wrkbook.trial/6"
+RUN_SCHEMA = "wrkbook.run/3"
+SUMMARY_SCHEMA = "wrkbook.summary/4"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
-CONTROL = "placebo"
+CONTROL = "control"
 
 # The kinds of windows. Throughput comes from `window` only; percentiles come only from windows in one piece.
 WARM_UP_KINDS = frozenset({"priming", "warmup"})
-WINDOW = "window"
-PERCENTILES_WINDOW = "percentiles"
+WINDOW: Literal["window"] = "window"
+PERCENTILES_WINDOW: Literal["percentiles"] = "percentiles"
 MEASURED_KINDS = frozenset({WINDOW, PERCENTILES_WINDOW})
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99)
 
@@ -94,23 +94,23 @@ class Workload:
 class System:
     """One row of a comparison: a server and its codec, launched as its own process.
 
-    ``placebo`` marks the A/A control: the same as another system, launched once more under this name.
+    ``control`` marks the A/A control: the same as another system, launched once more under this name.
     """
 
     server: str
     codec: str | None = None
-    placebo: bool = False
+    control: bool = False
 
     @property
     def name(self) -> str:
-        """Return the shown name: ``drogon+simdjson``, ``gin``, or ``placebo``."""
-        if self.placebo:
+        """Return the shown name: ``drogon+simdjson``, ``gin``, or ``control``."""
+        if self.control:
             return CONTROL
         return self.server if self.codec is None else f"{self.server}+{self.codec}"
 
     def repeats(self, other: System) -> bool:
         """Return whether this is the A/A control of `other`."""
-        return self.placebo and not other.placebo and (self.server, self.codec) == (other.server, other.codec)
+        return self.control and not other.control and (self.server, self.codec) == (other.server, other.codec)
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Load:
     rate_rps : offered requests per second, independent of responses (open loop); None for a closed loop
     keepalive_requests : requests on one connection before it is closed; None: as many as come
     requested_rps : the requested rate, for a generator that offers less than requested; None: `rate_rps` itself
-    opening_s : the ramp-up before `duration_s`, in which the generator opens its connections and sends nothing
+    ramp_up_s : the ramp-up before `duration_s`, in which the generator opens its connections and sends nothing
     """
 
     connections: int
@@ -146,7 +146,7 @@ class Load:
     rate_rps: float | None = None
     keepalive_requests: int | None = None
     requested_rps: float | None = None
-    opening_s: float = 0.0
+    ramp_up_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -151,5 +151,5 @@ def shortened(text: str, most: int) -> str:
 
 
 def system_title(name: str) -> str:
-    """Return the name of a system for people: records call the A/A control ``placebo``."""
+    """Return the name of a system for people: records call the A/A control ``control``."""
     return "control" if name == CONTROL else name

@@ -22,6 +22,7 @@ from runners.analyse.published import Source, figures, sources
 from runners.analyse.results import Results, analyse
 from runners.analyse.summary import write_processed
 from runners.core.notebooks import WITHOUT_MEASURING
+from runners.core.run_manifest import RunManifest
 from runners.experiments.experiment import Experiment
 from runners.experiments.run_selection import Evidence, gather, recorded
 from runners.machine.facts import machine_facts, project_facts
@@ -89,7 +90,7 @@ class OnTrial:
         names = sorted({claim.experiment for claim in self.claims})
         run = self.experiment.run
         if run.exists:
-            return recorded(run.read().get("evidence") or {}, names, run.base)
+            return recorded(run.read().evidence or {}, names, run.base)
         return gather(names, run.run_id, run.base)
 
     def plan(self) -> Fragment:
@@ -99,29 +100,30 @@ class OnTrial:
 
     def measure(self) -> None:
         """Write down which runs decide, and measure the faults where that is asked for; errors as of the experiment."""
-        decide = {"evidence": {each.experiment: each.run_id for each in self.evidence if each.results}}
+        decide = {each.experiment: each.run_id for each in self.evidence if each.results}
         if self.experiment.parameters.measure_faults:
-            self.experiment.recorded = decide
+            self.experiment.evidence = decide
             self.experiment.measure()
         elif WITHOUT_MEASURING not in os.environ and not self.experiment.run.exists:
-            self.experiment.run.open(self._record_of_nothing() | decide)
+            self.experiment.run.open(self._manifest_of_nothing(decide))
 
-    def _record_of_nothing(self) -> dict[str, Any]:
-        return {
-            "started_at": datetime.now(UTC).isoformat(),
-            "profile": self.experiment.parameters.profile,
-            "parameters": self.experiment.parameters.model_dump(exclude={"run_id"}),
-            "pinning": self.experiment.run_plan.pinning.as_dict(),
-            "machine": machine_facts(),
-            "versions": project_facts(),
-            "cells": [],
-            "systems": {},
-            "workloads": {},
-            "compared": [],
-            "floor": None,
-            "nonconforming": {},
-            "placebo_of": None,
-        }
+    def _manifest_of_nothing(self, evidence: dict[str, str]) -> RunManifest:
+        """Return the manifest of a run that only judges."""
+        return RunManifest(
+            started_at=datetime.now(UTC).isoformat(),
+            profile=self.experiment.parameters.profile,
+            parameters=self.experiment.parameters.model_dump(exclude={"run_id"}),
+            pinning=self.experiment.run_plan.pinning.as_dict(),
+            machine=machine_facts(),
+            versions=project_facts(),
+            cells=[],
+            systems={},
+            workloads={},
+            compared=[],
+            floor=None,
+            control_of=None,
+            evidence=evidence,
+        )
 
     def findings(self) -> Findings:
         """Judge every claim, and say what each fault changes."""

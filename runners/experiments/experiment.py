@@ -83,7 +83,7 @@ class Experiment:
         batch_sizes: Sequence[int] = (),
         idle_s: float = 0.0,
     ) -> None:
-        self.recorded: dict[str, Any] = {}  # what the run's record is to hold besides
+        self.evidence: dict[str, str] | None = None  # for the manifest
         self.run_plan = plan_run(
             name,
             check_parameters(from_notebook(namespace), name),
@@ -134,7 +134,7 @@ class Experiment:
                 with SpeedProbes(plan.pinning.measured) as probes:
                     if not self.run.exists:
                         self._open(image, artifacts, probes)
-                    nonconforming = frozenset(self.run.read()["nonconforming"])
+                    nonconforming = frozenset(self.run.read().nonconforming)
                     settings = self._settings(image, artifacts, nonconforming, probes)
                     with being_measured(self.run):
                         sound = measure(self.run, settings, measured_windows, precision=self.parameters.precision)
@@ -152,7 +152,8 @@ class Experiment:
         rates = plan_rates(settings, plan.rated, self.parameters) if plan.rated else None
         self.run_plan = plan = replace(plan, design=with_rates(plan.design, rates))
         seen = survey(probes, plan.pinning.measured, max(plan.idle_s, SURVEY_S))
-        self.run.open(manifest_of(plan, image, artifacts, nonconforming, seen, self.recorded) | {"rates": rates})
+        known = {"rates": rates, "evidence": self.evidence}
+        self.run.open(manifest_of(plan, image, artifacts, nonconforming, seen).model_copy(update=known))
 
     def results(self) -> Results:
         """Analyse what the ledger holds of this run.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from runners.contract.requests import contract_request
 from runners.core.parameters import AUTO
@@ -42,11 +41,11 @@ def planned(plan: RunPlan) -> Fragment:
 
 def _how(plan: RunPlan) -> str:
     """Say how the windows of a block follow one another, and why."""
-    turn_s = 0.0 if plan.design.fresh else plan.profile.turn_s
-    if not turn_s or not any(generator.clock for generator in plan.generators):
+    slice_s = 0.0 if plan.design.fresh else plan.profile.slice_s
+    if not slice_s or not any(generator.clock for generator in plan.generators):
         return "in one piece, in shuffled order"
     slices = (
-        f"in time slices of {turn_s * 1000:g} ms, and one window in one piece for percentiles; "
+        f"in time slices of {slice_s * 1000:g} ms, and one window in one piece for percentiles; "
         "delays, databases and fixed rates in one piece, in shuffled order"
     )
     undecided = plan.parameters.slices == AUTO and not plan.run.exists
@@ -56,8 +55,8 @@ def _how(plan: RunPlan) -> str:
 def _why_slices(plan: RunPlan) -> str:
     """Say why windows are measured in time slices or in one piece."""
     if plan.run.exists:
-        decided: dict[str, Any] = plan.run.read().get("slices", {})
-        return str(decided.get("reason", "not recorded"))
+        decided = plan.run.read().slices
+        return decided.reason if decided else "not recorded"
     if plan.parameters.slices == AUTO:
         noisy = f"more than {STEAL_LIMIT:.1%} of a CPU's time is stolen, or its speed varies by more than {SPREAD_LIMIT:.0%}"
         return f"decided just before measuring: time slices where {noisy}"

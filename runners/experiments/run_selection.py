@@ -81,8 +81,8 @@ def _by_rank(known: Iterable[Run], run_id: str) -> list[Run]:
             record = run.read()
         except WrkbookError:
             continue
-        profile = PREFERRED.index(record["profile"]) if record["profile"] in PREFERRED else len(PREFERRED)
-        ranked.append(((run.run_id == run_id, -profile, str(record["started_at"])), run))
+        profile = PREFERRED.index(record.profile) if record.profile in PREFERRED else len(PREFERRED)
+        ranked.append(((run.run_id == run_id, -profile, record.started_at), run))
     return [run for _, run in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
 
 

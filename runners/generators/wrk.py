@@ -82,7 +82,7 @@ class Wrk:
                 f"wrk was asked for {load.threads} threads and {load.connections} connections, but "
                 f"reports {text.threads_count} and {text.connections_count}"
             )
-        if exact.duration_us / 1e6 <= load.opening_s:
+        if exact.duration_us / 1e6 <= load.ramp_up_s:
             raise GeneratorError("wrk ended before its connections were open")
         if wrong := _contradictions(text, exact):
             raise GeneratorError(f"what wrk printed and what its script saw differ: {'; '.join(wrong)}")
@@ -93,7 +93,7 @@ class Wrk:
             raise GeneratorError(f"wrk's latencies: {error}") from error
         return LoadResult(
             requests_count=exact.requests_count,
-            duration_s=exact.duration_us / 1e6 - load.opening_s,
+            duration_s=exact.duration_us / 1e6 - load.ramp_up_s,
             read_bytes=exact.read_bytes,
             connections_count=max(0, _planned_count(load) - exact.errors.connect_count),
             errors=exact.errors,
@@ -156,7 +156,7 @@ def _planned_count(load: Load) -> int:
 def _warnings(exact: Exact, load: Load, service_time: Histogram) -> list[str]:
     warnings = []
     errors, planned = exact.errors, _planned_count(load)
-    duration_s = exact.duration_us / 1e6 - load.opening_s
+    duration_s = exact.duration_us / 1e6 - load.ramp_up_s
     if planned != load.connections:
         warnings.append(f"wrk used {planned} connections, not {load.connections}: each thread has the same number")
     if abs(duration_s - load.duration_s) > _END_TOLERANCE_S:

@@ -22,13 +22,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from subprocess import DEVNULL, Popen
-from typing import Any
+from typing import NamedTuple
 
 PERIOD_S = 0.002
 # The ring: how many records there were, then records of a moment and a time. All are numbers of eight bytes, stored whole:
 # `struct` would put zeros first, which a reader could see.
 _RECORDS_COUNT = 1 << 16
 _SIZE = 8 * (1 + 2 * _RECORDS_COUNT)
+
+
+class Speed(NamedTuple):
+    """What the probe of a CPU saw; see :class:`runners.core.trial_record.CpuSpeed`."""
+
+    wakes_hz: float
+    mean_hz: float
+    p90_hz: float
 
 
 class SpeedProbes:
@@ -58,24 +66,22 @@ class SpeedProbes:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def between(self, start_s: float, end_s: float) -> dict[str, dict[str, Any]]:
+    def between(self, start_s: float, end_s: float) -> dict[int, Speed]:
         """Return the probes' readings between two moments of the monotonic clock; see :meth:`within`."""
         return self.within([(start_s, end_s)])
 
-    def within(self, intervals: Sequence[tuple[float, float]]) -> dict[str, dict[str, Any]]:
+    def within(self, intervals: Sequence[tuple[float, float]]) -> dict[int, Speed]:
         """Return the probes' readings within intervals of the monotonic clock, ascending and disjoint.
 
-        CPU → ``wakes_hz`` (bursts a second of time), ``mean_hz`` (mean of the bursts' own rates, bursts a second of CPU time) and
-        ``p90_hz`` (their 90th percentile: near the undisturbed rate if the CPU was undisturbed for a tenth of the time). CPUs
-        without samples are missing.
+        CPUs without samples are missing.
         """
         duration_s = sum(end_s - start_s for start_s, end_s in intervals)
         return {
-            str(cpu): {
-                "wakes_hz": round(len(rates) / duration_s, 2),
-                "mean_hz": round(sum(rates) / len(rates)),
-                "p90_hz": round(_p90(rates)),
-            }
+            cpu: Speed(
+                wakes_hz=round(len(rates) / duration_s, 2),
+                mean_hz=round(sum(rates) / len(rates)),
+                p90_hz=round(_p90(rates)),
+            )
             for cpu, rates in self._rates(intervals).items()
         }
 

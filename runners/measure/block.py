@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from runners.core.errors import WrkbookError
 from runners.core.records import PERCENTILES_WINDOW, WINDOW, System
+from runners.core.trial_record import TrialRecord
 from runners.core.units import system_title
 from runners.measure.design import Cell, side_by_side
 from runners.measure.settings import BlockSettings
@@ -29,8 +29,8 @@ from runners.systems.sockets import hold_ports
 
 def measure_block(
     settings: BlockSettings, number: int, excluded: Collection[System | Cell], step: Callable[[str], None]
-) -> list[dict[str, Any]]:
-    """Measure block `number` without the systems and cells in `excluded`, and return the raw record of each trial.
+) -> list[TrialRecord]:
+    """Measure block `number` without the systems and cells in `excluded`, and return the record of each trial.
 
     `step` is called before each window with a short description. A system that fails gets its failure as its record; the others go on.
 
@@ -58,8 +58,8 @@ def measure_block(
                 _measure(settings, number, {trial.cell: trial}, [port], step)
         else:
             _measure(settings, number, trials, ports, step)
-    block_record = {"block_started_at": started_at, "block_s": time.monotonic() - started}
-    return [{**trial.record, **block_record} for trial in trials.values()]
+    about = {"block_started_at": started_at, "block_s": time.monotonic() - started}
+    return [trial.record.model_copy(update=about) for trial in trials.values()]
 
 
 def _in_order(settings: BlockSettings, number: int, visit: int, trials: Mapping[Cell, Trial]) -> list[Trial]:
@@ -77,9 +77,9 @@ def _measure(
         for system, port in zip(systems, ports, strict=True):
             _launch([trial for cell, trial in trials.items() if cell.system == system], settings, port, stack)
         for trial in trials.values():
-            trial.verify("verified_before")
+            trial.verify("before")
             if fresh:
-                trial.remember_memory("memory_before")
+                trial.remember_memory("before")
         primed: set[System] = set()
         for visit in range(visits):
             order = _in_order(settings, number, visit, trials)
@@ -103,8 +103,8 @@ def _measure(
                 trial.measure(settings, PERCENTILES_WINDOW)
         for trial in trials.values():
             if fresh:
-                trial.remember_memory("memory_after")
-            trial.verify("verified_after")
+                trial.remember_memory("after")
+            trial.verify("after")
 
 
 def _in_time_slices(systems_count: int) -> str:
@@ -131,6 +131,6 @@ def _in_turns(settings: BlockSettings, trials: Sequence[Trial], number: int, nam
     ready = [trial for trial in trials if trial.ready]
     asked = [(trial.asked, trial.load(settings)) for trial in ready]
     order = random.Random(f"{settings.seed}/{number}/{name}")
-    windows = windows_in_turns(settings.source, asked, settings.profile.turn_s, order, name)
+    windows = windows_in_turns(settings.source, asked, settings.profile.slice_s, order, name)
     for trial, window in zip(ready, windows, strict=True):
         trial.add(settings, window)

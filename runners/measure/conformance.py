@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -17,6 +15,7 @@ from runners.contract.findings import Finding
 from runners.contract.proxy import check as proxy_check, rig as proxy_rig
 from runners.contract.proxy.cases import CASES, Proxy
 from runners.contract.vectors.model import PATH as VECTORS
+from runners.core.run_manifest import RelayNote, RelayNotes
 from runners.generators.registry import GENERATORS
 from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
@@ -88,10 +87,10 @@ def conforming(artifact: Artifact) -> bool:
     return _stamp(artifact).exists()
 
 
-def relay_notes(artifact: Artifact) -> dict[str, Any] | None:
+def relay_notes(artifact: Artifact) -> RelayNotes | None:
     """Return how many cases a proxy was last tried on, and what is reported of it; None for other servers."""
     file = _relay_file(artifact)
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+    return RelayNotes.model_validate_json(file.read_bytes()) if file.exists() else None
 
 
 def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
@@ -103,8 +102,8 @@ def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
     ):
         proxy = Proxy(process.port, backend, lambda: sum(psutil.Process(pid).memory_info().rss for pid in process.pids))
         found = proxy_check.check(proxy)
-    notes = [{"case": each.case, "difference": each.difference} for each in found if each.severity == "reported"]
-    _relay_file(artifact).write_text(json.dumps({"tried": len(CASES), "failed": notes}), encoding="utf-8")
+    failed = [RelayNote(case=each.case, difference=each.difference) for each in found if each.severity == "reported"]
+    _relay_file(artifact).write_text(RelayNotes(tried=len(CASES), failed=failed).model_dump_json(), encoding="utf-8")
     return [
         Finding(each.case, "relay", "", "a connection", "what went in comes out", "", each.difference)
         for each in found

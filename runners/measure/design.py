@@ -115,12 +115,12 @@ def design(
         ]
         if serving:
             serving.sort(key=rank)
-            cells += [Cell(system, workload) for system in [*serving, replace(serving[0], placebo=True)]]
+            cells += [Cell(system, workload) for system in [*serving, replace(serving[0], control=True)]]
     if only:
         compared = tuple(workload for workload in compared if any(cell.workload == workload for cell in cells))
-    # One placebo stands for one system in the whole run.
-    first = next((cell.system for cell in cells if cell.system.placebo), None)
-    cells = [cell for cell in cells if not cell.system.placebo or cell.system == first]
+    # One control stands for one system in the whole run.
+    first = next((cell.system for cell in cells if cell.system.control), None)
+    cells = [cell for cell in cells if not cell.system.control or cell.system == first]
     if not cells:
         raise WrkbookError(f"no system serves {' or '.join(workloads)}", "./wrkbook list shows who serves what")
     if floor:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from statistics import median_high
-from typing import Any
 
 from runners.analyse.tables import load_results
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters, Profile
 from runners.core.records import LoadProfile
+from runners.core.run_manifest import PlannedLoad, PlannedRates
 from runners.generators.perf_gauge import paced
 from runners.measure.block import measure_block
 from runners.measure.design import Cell, Design
@@ -49,17 +49,17 @@ class FixedRateLoad:
         """Its shape as long as the rate is not known."""
         return replace(self.capacity, name=self.name)
 
-    def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> dict[str, Any]:
-        """Return what ``run.json`` says of it: its name as ``load``, its ``shape`` at a rate, and the ``systems`` (None: all)."""
+    def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> PlannedLoad:
+        """Return this load at a rate, for some systems (None: all)."""
         clients, requested_rps = paced(rate_rps)
         shape = replace(
             self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, requested_rps=requested_rps
         )
-        return {"load": self.name, "shape": asdict(shape), "systems": systems}
+        return PlannedLoad(load=self.name, shape=shape, systems=systems)
 
 
-def plan_rates(settings: BlockSettings, rated: Sequence[FixedRateLoad], parameters: Parameters) -> dict[str, Any]:
-    """Return what ``run.json`` says of the rates: ``capacities`` (workload → system → requests/s) and ``loads`` (see :func:`tiers`).
+def plan_rates(settings: BlockSettings, rated: Sequence[FixedRateLoad], parameters: Parameters) -> PlannedRates:
+    """Return the rates that this machine can carry, and the capacities that they come from.
 
     Raises
     ------
@@ -74,10 +74,10 @@ def plan_rates(settings: BlockSettings, rated: Sequence[FixedRateLoad], paramete
     for load in rated:
         rate_rps = given[load.name]
         loads += [load.planned(rate_rps)] if rate_rps else tiers(load, capacities[load.capacity.name], direct)
-    return {"capacities": capacities, "loads": loads}
+    return PlannedRates(capacities=capacities, loads=loads)
 
 
-def tiers(load: FixedRateLoad, capacities: Mapping[str, float], direct: str) -> list[dict[str, Any]]:
+def tiers(load: FixedRateLoad, capacities: Mapping[str, float], direct: str) -> list[PlannedLoad]:
     """Return one or two loads, see :meth:`FixedRateLoad.planned`.
 
     Parameters
@@ -109,7 +109,7 @@ def round_down(rate_rps: float) -> float:
     return max(round(leading * decade, 6) for leading in _LEADING if leading * decade <= rate_rps + 1e-9)
 
 
-def with_rates(design: Design, planned: Mapping[str, Any] | None) -> Design:
+def with_rates(design: Design, planned: PlannedRates | None) -> Design:
     """Return the design with the rates that a run has planned; as it is where there are none.
 
     Loads of the faster tier stand after that which all carry, for the systems that carry them and the A/A control.
@@ -117,15 +117,14 @@ def with_rates(design: Design, planned: Mapping[str, Any] | None) -> Design:
     if not planned:
         return design
     tiers_of: dict[str, list[tuple[LoadProfile, list[str] | None]]] = {}
-    for entry in planned["loads"]:
-        shape = LoadProfile(**entry["shape"])
-        tiers_of.setdefault(entry["load"], []).append((shape, entry["systems"]))
+    for load in planned.loads:
+        tiers_of.setdefault(load.load, []).append((load.shape, load.systems))
     cells = [
         Cell(cell.system, replace(workload, shape=shape))
         for workload in dict.fromkeys(cell.workload for cell in design.cells)
         for shape, names in tiers_of.get(workload.shape.name, [(workload.shape, None)])
         for cell in design.cells
-        if cell.workload == workload and (names is None or cell.system.placebo or cell.system.name in names)
+        if cell.workload == workload and (names is None or cell.system.control or cell.system.name in names)
     ]
     names_compared = {workload.name for workload in design.compared}
     compared = dict.fromkeys(cell.workload for cell in cells if cell.workload.name in names_compared)
@@ -138,15 +137,15 @@ def _capacities(settings: BlockSettings, shapes: Sequence[str]) -> dict[str, dic
         cell
         for cell in settings.design.cells
         if cell.workload.shape.name in shapes
-        and not cell.system.placebo
+        and not cell.system.control
         and cell.system.server not in settings.nonconforming
     )
     pilot = replace(settings, design=replace(settings.design, cells=cells), profile=_PILOT)
     found: dict[str, dict[str, float]] = {name: {} for name in shapes}
     for record in measure_block(pilot, 0, (), lambda _: None):
-        if not record["failure"]:
+        if not record.failure:
             _, result = list(load_results(record))[-1]
-            found[record["shape"]["name"]][record["system"]] = result.throughput_rps
+            found[record.shape.name][record.system] = result.throughput_rps
     for name, capacities in found.items():
         if not capacities:
             raise WrkbookError(

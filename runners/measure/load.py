@@ -49,7 +49,7 @@ class LoadContext:
 # Fewer are open within 20 ms, and are not waited for.
 LEAST_WATCHED = 1000
 # A server that refuses connections has them opened again and again; then the window begins with what is there.
-MOST_OPENING_S = 40.0
+MOST_RAMP_UP_S = 40.0
 # A warm-up is for the server's code and heap: it needs no more connections than this, which are open at once.
 MOST_WARM_UP_CONNECTIONS = 100
 _LOOK_S = 0.005
@@ -64,7 +64,7 @@ def window_seconds(wanted_s: float, connections: int) -> float:
     return max(wanted_s, connections * _WINDOW_PER_CONNECTION_S if connections >= LEAST_WATCHED else 0.0)
 
 
-def expected_opening_s(connections: int, ports_count: int) -> float:
+def expected_ramp_up_s(connections: int, ports_count: int) -> float:
     """Return about how long the ramp-up takes, from what was seen on one machine: for plans, not for measuring."""
     if connections < LEAST_WATCHED:
         return 0.0
@@ -74,10 +74,10 @@ def expected_opening_s(connections: int, ports_count: int) -> float:
 def wait_until_open(process: subprocess.Popen[bytes], connections: int) -> float:
     """Wait until a sandboxed generator holds so many connections; return how many seconds it needed from its first moment.
 
-    The wait ends sooner when the generator does, and after ``MOST_OPENING_S``.
+    The wait ends sooner when the generator does, and after ``MOST_RAMP_UP_S``.
     """
     started, pids = time.monotonic(), list[int]()
-    deadline = started + MOST_OPENING_S
+    deadline = started + MOST_RAMP_UP_S
     while process.poll() is None and time.monotonic() < deadline:
         if not pids:
             pids, started = descendants(process.pid), time.monotonic()

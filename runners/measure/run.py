@@ -19,10 +19,11 @@ from runners.analyse.comparisons import against_leader, compare_sides, launch_th
 from runners.core.folders import SERVING, is_locked
 from runners.core.parameters import Profile
 from runners.core.records import Interval, System
+from runners.core.trial_record import TrialRecord
 from runners.core.units import format_duration, format_half_width
 from runners.measure.block import measure_block
 from runners.measure.design import Cell, Design
-from runners.measure.load import expected_opening_s, window_seconds
+from runners.measure.load import expected_ramp_up_s, window_seconds
 from runners.measure.settings import BlockSettings
 from runners.measure.trial import can_be_suspended, sliced
 from runners.stats.verdicts import blocks_needed, precision_reached
@@ -55,16 +56,16 @@ class Progress:
     """
 
     settings: BlockSettings
-    parse: Callable[[dict[str, Any]], list[dict[str, Any]]]
+    parse: Callable[[TrialRecord], list[dict[str, Any]]]
     windows: list[dict[str, Any]] = field(default_factory=list)
     void_cells: set[tuple[str, str]] = field(default_factory=set)
     failures: Counter[System | Cell] = field(default_factory=Counter)
 
-    def add(self, record: dict[str, Any]) -> None:
+    def add(self, record: TrialRecord) -> None:
         """Count one trial record in."""
-        if failure := record["failure"]:
-            if failure["stage"] not in _NOT_THE_SYSTEMS:
-                design, names = self.settings.design, (record["system"], record["workload"])
+        if failure := record.failure:
+            if failure.stage not in _NOT_THE_SYSTEMS:
+                design, names = self.settings.design, (record.system, record.workload)
                 cell = next(cell for cell in design.cells if (cell.system.name, cell.workload.label) == names)
                 # A process of its own: what many connections do to it says nothing of how it does with few.
                 self.failures[cell if design.fresh else cell.system] += 1
@@ -103,7 +104,7 @@ class Progress:
             systems = [cell.system for cell in self.settings.design.cells if cell.workload == workload]
             sides = {system: of_cell(throughputs, system.name, workload.label) for system in systems}
             sides = {system: side for system, side in sides.items() if len(side)}
-            compared = {system.name: side for system, side in sides.items() if not system.placebo}
+            compared = {system.name: side for system, side in sides.items() if not system.control}
             if compared:
                 ratios += [found.interval for found in against_leader(compared).values()]
             ratios += [
@@ -115,7 +116,7 @@ class Progress:
 
 
 def measure(
-    run: Run, settings: BlockSettings, parse: Callable[[dict[str, Any]], list[dict[str, Any]]], *, precision: float
+    run: Run, settings: BlockSettings, parse: Callable[[TrialRecord], list[dict[str, Any]]], *, precision: float
 ) -> bool:
     """Measure blocks and write their trials to the ledger; return whether any window counts.
 
@@ -129,7 +130,7 @@ def measure(
     progress, done = Progress(settings, parse), 0
     for record in run.trials():
         progress.add(record)
-        done = max(done, int(record["block"]))
+        done = max(done, record.block)
     least, most = max(profile.min_blocks, blocks_to_stop(design)), profile.max_blocks
     expected_s = block_seconds(design, profile, settings.connections)
     started, deadline = time.monotonic(), time.monotonic() + profile.budget_minutes * 60
@@ -181,7 +182,7 @@ def measure(
 
 def blocks_to_stop(design: Design) -> int:
     """Return how many blocks a run needs before it may stop because its intervals are narrow."""
-    counts = Counter(cell.workload for cell in design.cells if not cell.system.placebo)
+    counts = Counter(cell.workload for cell in design.cells if not cell.system.control)
     fewest = min((counts[workload] for workload in design.compared if counts[workload] > 1), default=0)
     return _BLOCKS_OF_FEW if fewest <= _FEW_SYSTEMS else _BLOCKS_OF_MANY
 
@@ -194,8 +195,8 @@ def block_seconds(design: Design, profile: Profile, connections: int) -> float:
     ports_count, cells_s = client_ports().count, 0.0
     for cell in design.cells:
         count = cell.workload.shape.connections or connections
-        slices = profile.turn_s > 0 and not design.fresh and can_be_suspended(cell.workload, count)
-        window_s = window_seconds(profile.window_s, count) + expected_opening_s(count, ports_count) + _WINDOW_OVERHEAD_S
+        slices = profile.slice_s > 0 and not design.fresh and can_be_suspended(cell.workload, count)
+        window_s = window_seconds(profile.window_s, count) + expected_ramp_up_s(count, ports_count) + _WINDOW_OVERHEAD_S
         cells_s += profile.warmup_s + (profile.windows_count + slices) * window_s
     if design.fresh:
         return cells_s + len(design.cells) * (_LAUNCH_S + profile.priming_s)

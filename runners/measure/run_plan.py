@@ -87,7 +87,8 @@ class RunPlan:
         """
         profile = self.parameters.effective_profile
         profile = replace(profile, windows_count=1) if self.design.fresh else profile
-        return replace(profile, **{"turn_s": 0.0, **self.run.read().get("windows", {})}) if self.run.exists else profile
+        windows = self.run.read().windows if self.run.exists else None
+        return replace(profile, **windows.model_dump()) if windows else profile
 
 
 def plan_run(
@@ -129,7 +130,7 @@ def plan_run(
             fresh=fresh,
             only=only,
         ),
-        run.read().get("rates") if run.exists else None,
+        run.read().rates if run.exists else None,
     )
     cores = read_cores(USABLE_CPUS)
     pinning = _pinning(cores, parameters, behind=bool(backends_of(catalogue, planned)))

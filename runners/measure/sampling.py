@@ -13,15 +13,15 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from runners.core.trial_record import CpuTimes, Pressure, ProcessMemory, Role, RoleSample, Sample, UnpinnedThread
 from runners.machine.facts import CPU_FOLDER, numbers_in, text_of
 from runners.machine.topology import parse_cpu_list
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 # Fields of /proc/PID/task/TID/stat after the command's name (proc(5) counts from 1; the name is field 2).
 _UTIME, _STIME, _PROCESSOR = 11, 12, 36
-_CPU_FIELDS = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "softirq_s", "steal_s")
+_CPU_FIELDS = tuple(CpuTimes.model_fields)
 
 
 def process_cpu_s(pid: int) -> float:
@@ -39,39 +39,49 @@ def total_cpu_s(pids: Iterable[int]) -> float:
     return sum(process_cpu_s(pid) for pid in pids)
 
 
-def cpu_times() -> dict[str, dict[str, float]]:
-    """Return CPU → kind of work → seconds that it has spent on that since the machine started."""
+def cpu_times() -> dict[int, CpuTimes]:
+    """Return CPU → how it has spent its time since the machine started."""
     return {
-        cpu: {kind: round(int(ticks) * TICK_S, 3) for kind, ticks in zip(_CPU_FIELDS, line.split(), strict=False)}
+        int(cpu): CpuTimes(
+            **{kind: round(int(ticks) * TICK_S, 3) for kind, ticks in zip(_CPU_FIELDS, line.split(), strict=False)}
+        )
         for cpu, line in re.findall(r"^cpu(\d+) (.*)", Path("/proc/stat").read_text(), re.MULTILINE)
     }
 
 
-def role_sample(pids: Collection[int], cpus: Collection[int]) -> dict[str, Any]:
+def role_sample(pids: Collection[int], cpus: Collection[int]) -> RoleSample:
     """Return the sums over one role's processes at this moment: CPU time, memory, threads and context switches.
 
-    ``cpu_s`` is precise, ``user_s`` and ``system_s`` are clock ticks. ``strays`` are the threads that were on, or allowed on,
-    CPUs other than `cpus`.
+    A thread that was on, or allowed on, CPUs other than `cpus` is unpinned.
     """
-    sample: dict[str, Any] = {"cpu_s": total_cpu_s(pids), "user_s": 0.0, "system_s": 0.0}
-    sample |= {"rss_bytes": 0, "rss_peak_bytes": 0, "threads_count": 0, "context_switches_count": 0, "strays": []}
+    sample = RoleSample(
+        cpu_s=total_cpu_s(pids),
+        user_s=0.0,
+        system_s=0.0,
+        rss_bytes=0,
+        rss_peak_bytes=0,
+        threads_count=0,
+        context_switches_count=0,
+        unpinned_threads=[],
+    )
     for pid in pids:
         status = _status(Path(f"/proc/{pid}/status"))
-        sample["rss_bytes"] += int(status.get("VmRSS", "0").split()[0]) * 1024
-        sample["rss_peak_bytes"] += int(status.get("VmHWM", "0").split()[0]) * 1024
+        sample.rss_bytes += int(status.get("VmRSS", "0").split()[0]) * 1024
+        sample.rss_peak_bytes += int(status.get("VmHWM", "0").split()[0]) * 1024
         for thread in _threads(pid):
             _add_thread(sample, thread, cpus)
     return sample
 
 
-def memory(pids: Iterable[int]) -> dict[str, float]:
-    """Return what processes hold: ``pss_bytes``, their proportional share of resident memory (NaN: unreadable), and ``fds_count``."""
-    pss, fds = 0.0, 0
+def memory(pids: Iterable[int]) -> ProcessMemory:
+    """Return what processes hold together at this moment."""
+    rss, pss, fds = 0, 0.0, 0
     for pid in pids:
+        rss += int(_status(Path(f"/proc/{pid}/status")).get("VmRSS", "0").split()[0]) * 1024
         rollup = _status(Path(f"/proc/{pid}/smaps_rollup"))
         pss += int(rollup["Pss"].split()[0]) * 1024 if "Pss" in rollup else math.nan
         fds += open_files(pid)
-    return {"pss_bytes": pss, "fds_count": fds}
+    return ProcessMemory(rss_bytes=rss, pss_bytes=pss, fds_count=fds)
 
 
 def open_files(pid: int) -> int:
@@ -83,60 +93,56 @@ def open_files(pid: int) -> int:
     return 0
 
 
-def strain(cpus: Collection[int], root: Path = Path("/")) -> dict[str, Any]:
-    """Return what the kernel says of heat, clock and memory at this moment; None for what it does not show here.
-
-    Since the machine started: ``throttled_count`` (how often heat has slowed one of `cpus`), ``memory_stall_s`` (how long some task has
-    waited for memory: pressure stall information), ``swapped_pages_count`` (written to or read from swap). Now: ``clock_hz`` (the lowest
-    clock of `cpus`).
-    """
+def pressure(cpus: Collection[int], root: Path = Path("/")) -> Pressure:
+    """Return what the kernel says of heat, clock and memory at this moment; throttling and clock are of `cpus`."""
     folders = [root / CPU_FOLDER / f"cpu{cpu}" for cpu in cpus]
     throttled = [file for folder in folders for file in folder.glob("thermal_throttle/*_throttle_count")]
     counts = [count for file in throttled for count in numbers_in(text_of(file))]
     clocks_khz = [khz for folder in folders for khz in numbers_in(text_of(folder / "cpufreq/scaling_cur_freq"))]
     stall_us = re.search(r"^some .*\btotal=(\d+)", text_of(root / "proc/pressure/memory"), re.MULTILINE)
     swapped = re.findall(r"^pswp(?:in|out) (\d+)", text_of(root / "proc/vmstat"), re.MULTILINE)
-    return {
-        "throttled_count": sum(counts) if counts else None,
-        "clock_hz": min(clocks_khz) * 1000 if clocks_khz else None,
-        "memory_stall_s": int(stall_us[1]) / 1e6 if stall_us else None,
-        "swapped_pages_count": sum(map(int, swapped)) if swapped else None,
-    }
+    return Pressure(
+        throttled_count=sum(counts) if counts else None,
+        clock_hz=min(clocks_khz) * 1000 if clocks_khz else None,
+        memory_stall_s=int(stall_us[1]) / 1e6 if stall_us else None,
+        swapped_pages_count=sum(map(int, swapped)) if swapped else None,
+    )
 
 
-def snapshot(roles: Mapping[str, tuple[Collection[int], Collection[int]]], probes: Mapping[int, int]) -> dict[str, Any]:
-    """Return a sample of all roles (name → its processes and CPUs) and all CPUs; ``at_s`` is by the monotonic clock.
-
-    ``strain`` is that of the server's CPUs. ``ours`` is the CPU time that wrkbook has used on each of the roles' CPUs: its probes
-    (CPU → process id), and this process with its share of the CPUs where it may run.
-    """
-    own = os.sched_getaffinity(0)
-    ours = {
-        str(cpu): total_cpu_s([probes[cpu]] if cpu in probes else [])
-        + (time.process_time() / len(own) if cpu in own else 0.0)
+def snapshot(roles: Mapping[Role, tuple[Collection[int], Collection[int]]], probes: Mapping[int, int]) -> Sample:
+    """Return a sample of all roles (name → its processes and CPUs) and all CPUs; `probes` are CPU → process id."""
+    allowed = os.sched_getaffinity(0)
+    own_cpu_s = {
+        cpu: total_cpu_s([probes[cpu]] if cpu in probes else [])
+        + (time.process_time() / len(allowed) if cpu in allowed else 0.0)
         for cpu in {cpu for _, cpus in roles.values() for cpu in cpus}
     }
-    return {
-        "at_s": time.monotonic(),
-        "cpus": cpu_times(),
-        "ours": ours,
-        "strain": strain(roles["server"][1]),
-        **{role: role_sample(pids, cpus) for role, (pids, cpus) in roles.items()},
-    }
+    at_s, cpus_now = time.monotonic(), cpu_times()
+    sampled = {role: role_sample(pids, cpus) for role, (pids, cpus) in roles.items()}
+    return Sample(
+        at_s=at_s,
+        cpus=cpus_now,
+        own_cpu_s=own_cpu_s,
+        pressure=pressure(roles["server"][1]),
+        server=sampled["server"],
+        generator=sampled["generator"],
+        backend=sampled.get("backend"),
+    )
 
 
-def _add_thread(sample: dict[str, Any], thread: Path, cpus: Collection[int]) -> None:
+def _add_thread(sample: RoleSample, thread: Path, cpus: Collection[int]) -> None:
     with suppress(OSError, LookupError, ValueError):  # it ended while it was being read
         fields = (thread / "stat").read_text().rsplit(")", 1)[1].split()
         status = _status(thread / "status")
         switches = int(status["voluntary_ctxt_switches"]) + int(status["nonvoluntary_ctxt_switches"])
         processor, allowed = int(fields[_PROCESSOR]), status["Cpus_allowed_list"]
-        sample["threads_count"] += 1
-        sample["user_s"] += int(fields[_UTIME]) * TICK_S
-        sample["system_s"] += int(fields[_STIME]) * TICK_S
-        sample["context_switches_count"] += switches
+        sample.threads_count += 1
+        sample.user_s += int(fields[_UTIME]) * TICK_S
+        sample.system_s += int(fields[_STIME]) * TICK_S
+        sample.context_switches_count += switches
         if processor not in cpus or not set(parse_cpu_list(allowed)) <= set(cpus):
-            sample["strays"].append({"thread": status.get("Name", "?"), "cpu": processor, "allowed": allowed})
+            thread_name = status.get("Name", "?")
+            sample.unpinned_threads.append(UnpinnedThread(thread=thread_name, cpu=processor, allowed=allowed))
 
 
 def _threads(pid: int) -> list[Path]:
@@ -178,7 +184,7 @@ class OtherProcesses:
     def __init__(self) -> None:
         self._first: Readings | None = None
 
-    def used_s(self, cpus: Iterable[str]) -> dict[str, float]:
+    def used_s(self, cpus: Iterable[int]) -> dict[int, float]:
         """Return CPU → seconds; 0 at the first call. A process counts on each CPU where it was seen, then and now."""
         now = others(readings(Path("/proc")), os.getpid())
         self._first = now if self._first is None else self._first
@@ -208,7 +214,7 @@ def others(found: Readings, own: int) -> Readings:
     return {process: reading for process, reading in found.items() if process[0] not in ours}
 
 
-def used_between(before: Readings, after: Readings, cpus: Iterable[str]) -> dict[str, float]:
+def used_between(before: Readings, after: Readings, cpus: Iterable[int]) -> dict[int, float]:
     """Return CPU → seconds that processes have used of it at most between two readings.
 
     The time of a process that has ended is in its parent's ``children_s``. Where it was used is not known: it counts on every CPU.
@@ -220,6 +226,6 @@ def used_between(before: Readings, after: Readings, cpus: Iterable[str]) -> dict
     used = dict.fromkeys(cpus, max(0.0, children_s - ended_s))
     for process, now in after.items():
         then = before.get(process, nothing)
-        for cpu in {str(then.cpu), str(now.cpu)} & used.keys():
+        for cpu in {then.cpu, now.cpu} & used.keys():
             used[cpu] += max(0.0, now.cpu_s - then.cpu_s)
     return used

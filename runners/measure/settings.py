@@ -30,7 +30,7 @@ class BlockSettings:
     seed: int
     nonconforming: frozenset[str] = frozenset()
     generator: str = "wrk"
-    idle_other: Mapping[str, float] = field(default_factory=dict)
+    idle_other: Mapping[int, float] = field(default_factory=dict)
 
     def cpus(self, server: str) -> list[int]:
         """Return the CPUs on which `server` runs: a backend that serves a workload itself stays on the backends'."""

@@ -12,9 +12,9 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
 
 from runners.core.records import Load
+from runners.core.trial_record import TimeSlices, WindowRecord
 from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.virtual_clock import Processes, ProcessSuspender, VirtualClock
 from runners.measure.window import GRACE_S, LOOKS, Window
@@ -25,11 +25,11 @@ _AWAKE_S = 0.002
 
 
 def windows_in_turns(
-    source: LoadContext, asked: Sequence[tuple[LoadTarget, Load]], turn_s: float, order: random.Random, name: str
-) -> list[dict[str, Any]]:
-    """Measure one window for each of several cells, no two on one server, and return their records, see :meth:`Window.record`.
+    source: LoadContext, asked: Sequence[tuple[LoadTarget, Load]], slice_s: float, order: random.Random, name: str
+) -> list[WindowRecord]:
+    """Measure one window for each of several cells, no two on one server, and return their records.
 
-    Each runs for `turn_s` before the next; `order` shuffles each round. `name` is that of these windows together, in their block.
+    Each runs for `slice_s` before the next; `order` shuffles each round. `name` is that of these windows together, in their block.
     """
     with ExitStack() as stack:
         players: list[_Player] = []
@@ -38,7 +38,7 @@ def windows_in_turns(
             players[-1].suspender.stop()
         while left := [player for player in players if not player.over]:
             for player in order.sample(left, len(left)):
-                player.turn(turn_s, [other for other in players if other is not player])
+                player.turn(slice_s, [other for other in players if other is not player])
         return [player.end(name) for player in players]
 
 
@@ -57,38 +57,38 @@ class _Player:
         self.suspender = ProcessSuspender(clock, generator, server, self._window.begun)
         self.cpus = {"server": asked.server.cpus, "generator": source.plan.generator}
 
-    def turn(self, turn_s: float, companions: Sequence[_Player]) -> None:
+    def turn(self, slice_s: float, companions: Sequence[_Player]) -> None:
         """Run for a time slice, or to the end of the window where that is sooner; then sample, and see whether it is over."""
         duration_s = self._load.duration_s
         self.suspender.go_on()
         ended, left_s = False, duration_s - _NOTICED_S - self.suspender.ran_s
-        if left_s < turn_s:
+        if left_s < slice_s:
             # Told while it is suspended, any of its threads would hear of it, and not the one that waits for just this.
             ended = self._window.ends_within(max(_AWAKE_S, left_s))
             self.suspender.generator.interrupt()
-        ended = ended or self._window.ends_within(turn_s)
+        ended = ended or self._window.ends_within(slice_s)
         self.suspender.stop()
         ran_s = self.suspender.ran_s
         while not ended and self._looks and ran_s >= self._looks[0] * duration_s:
-            about = {"stood_s": self.suspender.clock.stood_s, "companions": _used_s(companions)}
-            self._window.look(self._looks.pop(0), about)
+            self._window.look(self._looks.pop(0), self.suspender.clock.stood_s, _used_s(companions))
         self._window.hung = not ended and ran_s > math.ceil(duration_s) + self._load.timeout_s + GRACE_S
         self.over = ended or self._window.hung
 
-    def end(self, name: str) -> dict[str, Any]:
+    def end(self, name: str) -> WindowRecord:
         """Close the window, when all are over, and return its record."""
         self.suspender.go_on()
         self._window.close()
         intervals = self.suspender.intervals
-        turns = {"round": name, "count": len(intervals), "ran_s": self.suspender.ran_s, "late_s": self.suspender.late_s}
-        return self._window.record(intervals, turns)
+        suspender = self.suspender
+        slices = TimeSlices(round=name, count=len(intervals), ran_s=suspender.ran_s, late_s=suspender.late_s)
+        return self._window.record(intervals, slices)
 
 
-def _used_s(players: Sequence[_Player]) -> dict[str, float]:
+def _used_s(players: Sequence[_Player]) -> dict[int, float]:
     """Return CPU → seconds that servers and load generators have used of it."""
-    used: dict[str, float] = defaultdict(float)
+    used: dict[int, float] = defaultdict(float)
     for player in players:
         for role, cpus in player.cpus.items():
             for cpu in cpus:
-                used[str(cpu)] += player.suspender.used_s[role] / len(cpus)
+                used[cpu] += player.suspender.used_s[role] / len(cpus)
     return dict(used)

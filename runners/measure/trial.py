@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from runners.contract.conformance import quick_check
-from runners.contract.requests import answer_tolerance, backend_work, contract_request, path_parameters
+from runners.contract.requests import backend_work, contract_request, path_parameters, response_tolerance
 from runners.core.records import WARM_UP_KINDS, Load, Request, System, Workload
+from runners.core.trial_record import Failure, TrialRecord, Verification, WindowKind, WindowRecord
 from runners.generators import GeneratorError
 from runners.machine.topology import format_cpu_list
 from runners.measure.design import Cell
 from runners.measure.load import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, LoadTarget, window_seconds
-from runners.measure.sampling import memory, role_sample
+from runners.measure.sampling import memory
 from runners.measure.window import in_one_piece
 from runners.systems.backend import Backend
 from runners.systems.catalogue import Service
@@ -35,7 +36,7 @@ class Trial:
 
     cell: Cell
     service: Service
-    record: dict[str, Any]
+    record: TrialRecord
     request: Request
     folder: Path
     process: ServerProcess = field(init=False, repr=False)
@@ -45,28 +46,30 @@ class Trial:
     def fail(self, stage: str, message: str) -> None:
         """Record the first failure; nothing further is measured."""
         if not self.failed:
-            self.failed, self.record["failure"] = True, {"stage": stage, "message": message}
+            self.failed, self.record.failure = True, Failure(stage=stage, message=message)
 
     def launched(self, process: ServerProcess) -> None:
         """Take the process that was launched for it."""
         self.process = process
-        self.record |= {"port": process.port, "startup_s": process.startup_s}
+        self.record.port, self.record.startup_s = process.port, process.startup_s
 
-    def verify(self, when: str) -> None:
+    def verify(self, when: Literal["before", "after"]) -> None:
         """Send the trial's own request once and compare the response with the contract."""
         if not self.ready:
             return
         workload, body = self.cell.workload, self.request.body or None
         probe = quick_check(self.process.url, self.service, body, path_parameters(workload), workload.count)
-        self.record[when] = {name: getattr(probe, name) for name in ("answer_bytes", "body_bytes", "difference")}
+        found = Verification(
+            response_bytes=probe.response_bytes, body_bytes=probe.body_bytes, difference=probe.difference
+        )
+        setattr(self.record, f"verified_{when}", found)
         if probe.difference:
             self.fail("conformance", probe.difference)
 
-    def remember_memory(self, when: str) -> None:
+    def remember_memory(self, when: Literal["before", "after"]) -> None:
         """Record what the server's processes hold at this moment."""
         if not self.failed:
-            sample = role_sample(self.process.pids, self.process.cpus)
-            self.record[when] = {**memory(self.process.pids), "rss_bytes": sample["rss_bytes"]}
+            setattr(self.record, f"memory_{when}", memory(self.process.pids))
 
     def warm_up(self, settings: BlockSettings, primed: set[System]) -> None:
         """Measure a warm-up; before it full load, whatever the rate, for a system that is not in `primed` yet."""
@@ -84,7 +87,7 @@ class Trial:
             brief = replace(load, connections=connections, threads=threads, duration_s=profile.warmup_s)
             self.measure(settings, "warmup", brief)
 
-    def measure(self, settings: BlockSettings, kind: str, load: Load | None = None) -> None:
+    def measure(self, settings: BlockSettings, kind: WindowKind, load: Load | None = None) -> None:
         """Measure one window in one piece, under the cell's own load or another one."""
         load = load or self.load(settings)
         if not self.ready:
@@ -102,23 +105,22 @@ class Trial:
     @property
     def asked(self) -> LoadTarget:
         """The target of its load."""
-        return LoadTarget(self.process, self.request, self.record["generator"], self.folder, self.backend)
+        return LoadTarget(self.process, self.request, self.record.generator, self.folder, self.backend)
 
-    def add(self, settings: BlockSettings, window: dict[str, Any]) -> None:
+    def add(self, settings: BlockSettings, window: WindowRecord) -> None:
         """Add a window to the record, and see whether server and load generator came through it."""
-        self.record["windows"].append(window)
+        self.record.windows.append(window)
         if self._ended(" under load"):
             return
-        generator = settings.source.generators[self.record["generator"]]
-        if window["hung"] or window["exit_status"] != 0:
-            ending = "did not end" if window["hung"] else f"ended with exit status {window['exit_status']}"
-            said = window["stderr"].strip()[-_SAID_CHARACTERS:] or "it printed no error"
+        generator = settings.source.generators[self.record.generator]
+        if window.hung or window.exit_status != 0:
+            ending = "did not end" if window.hung else f"ended with exit status {window.exit_status}"
+            said = window.stderr.strip()[-_SAID_CHARACTERS:] or "it printed no error"
             self.fail("generator", f"{generator.name} {ending}: {said}")
             return
-        load, coarse = Load(**window["load"]), window["kind"] in WARM_UP_KINDS
         try:
-            generator.parse(window["stdout"], load)
-            window["stdout"] = generator.condensed(window["stdout"], load, coarse=coarse)
+            generator.parse(window.stdout, window.load)
+            window.stdout = generator.condensed(window.stdout, window.load, coarse=window.kind in WARM_UP_KINDS)
         except GeneratorError as error:
             self.fail("generator", str(error))
 
@@ -146,7 +148,7 @@ class Trial:
 
 def sliced(settings: BlockSettings, cell: Cell) -> bool:
     """Return whether a cell's windows are measured in time slices with those of other cells."""
-    if not settings.profile.turn_s or settings.design.fresh:
+    if not settings.profile.slice_s or settings.design.fresh:
         return False
     workload = cell.workload
     service = settings.artifacts[cell.system.server].server.service(workload.name, cell.system.codec)
@@ -170,29 +172,25 @@ def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Tri
     assert service is not None, "the design holds only what is served"
     request = contract_request(service.path, workload, settings.body_style, settings.seed)
     generator = workload.shape.generator or settings.generator
-    record: dict[str, Any] = {
-        "block": number,
-        "system": system.name,
-        "server": system.server,
-        "codec": system.codec,
-        "placebo": system.placebo,
-        "workload": workload.label,
-        "workload_name": workload.name,
-        "operations": workload.operations,
-        "count": workload.count,
-        "shape": asdict(workload.shape),
-        "path": request.path,
-        "body_bytes": len(request.body),
-        "answer_tolerance": answer_tolerance(workload.name),
-        "idle_other_fraction": dict(settings.idle_other),
-        "work_per_request": backend_work(workload),
-        "cpus": settings.source.plan.as_dict() | {"server": format_cpu_list(settings.cpus(system.server))},
-        "port": None,
-        "startup_s": None,
-        "generator": generator,
-        "failure": None,
-        "windows": [],
-    }
+    record = TrialRecord(
+        block=number,
+        system=system.name,
+        server=system.server,
+        codec=system.codec,
+        control=system.control,
+        workload=workload.label,
+        workload_name=workload.name,
+        operations=workload.operations,
+        count=workload.count,
+        shape=workload.shape,
+        path=request.path,
+        body_bytes=len(request.body),
+        response_tolerance=response_tolerance(workload.name),
+        idle_other_fraction=dict(settings.idle_other),
+        work_per_request=backend_work(workload),
+        cpus=settings.source.plan.as_dict() | {"server": format_cpu_list(settings.cpus(system.server))},
+        generator=generator,
+    )
     prepared = folder / f"{system.name}--{workload.label}".replace("/", "-")
     prepared.mkdir()
     settings.source.generators[generator].prepare(request, prepared)

@@ -10,17 +10,18 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Self
 
 import psutil
 
 from runners.core.records import MEASURED_KINDS, Load
+from runners.core.trial_record import CpuSpeed, Role, Sample, TimeSlices, WindowKind, WindowRecord
 from runners.generators import LOAD_FOLDER
-from runners.measure.load import LEAST_WATCHED, MOST_OPENING_S, LoadContext, LoadTarget, wait_until_open
+from runners.measure.load import LEAST_WATCHED, MOST_RAMP_UP_S, LoadContext, LoadTarget, wait_until_open
 from runners.measure.sampling import OtherProcesses, memory, snapshot, total_cpu_s
 from runners.measure.virtual_clock import VirtualClock
 from runners.systems.backend import counted, work_done
@@ -41,8 +42,8 @@ GRACE_S = 15.0
 _MOST_PRINTED_BYTES = 64 << 20
 
 
-def in_one_piece(source: LoadContext, asked: LoadTarget, load: Load, kind: str) -> dict[str, Any]:
-    """Measure one window in one piece and return its record, see :meth:`Window.record`."""
+def in_one_piece(source: LoadContext, asked: LoadTarget, load: Load, kind: WindowKind) -> WindowRecord:
+    """Measure one window in one piece and return its record."""
     with Window(source, asked, load, kind) as window:
         end = window.begun + load.duration_s
         for look in LOOKS if kind in MEASURED_KINDS else ():
@@ -71,7 +72,7 @@ class Window:
         source: LoadContext,
         asked: LoadTarget,
         load: Load,
-        kind: str,
+        kind: WindowKind,
         clock: VirtualClock | None = None,
         waiting_s: float = 0.0,
     ) -> None:
@@ -79,12 +80,12 @@ class Window:
         self._generator = source.generators[asked.generator]
         self.watched = self._generator.opens_first and load.connections >= LEAST_WATCHED
         # One that is ended by a signal needs a time of its own that is long enough, no more.
-        spare_s = waiting_s + (MOST_OPENING_S if self.watched else 0.0)
+        spare_s = waiting_s + (MOST_RAMP_UP_S if self.watched else 0.0)
         self._argv = self._generator.command(
             asked.request, replace(load, duration_s=load.duration_s + spare_s), LOOPBACK, asked.server.port
         )
         self.begun, self._ended, self.hung = math.nan, math.inf, False
-        self._samples: list[dict[str, Any]] = []
+        self._samples: list[Sample] = []
         self._others = OtherProcesses()
 
     def __enter__(self) -> Self:
@@ -102,9 +103,9 @@ class Window:
                 self._command(), stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err, start_new_session=True
             )
             stack.callback(self.close)
-            launched, self._opening_s = time.monotonic(), 0.0
+            launched, self._ramp_up_s = time.monotonic(), 0.0
             if self.watched:
-                self._opening_s = wait_until_open(self._process, self._load.connections)
+                self._ramp_up_s = wait_until_open(self._process, self._load.connections)
             else:
                 latest = launched + self._load.duration_s + self._load.timeout_s
                 _wait_until_connected(self._process, server.port, accepted_before, latest)
@@ -138,23 +139,24 @@ class Window:
         """Wait for so long, or until the load generator ends; return whether it has ended."""
         return _ends_within(self._process, duration_s)
 
-    def look(self, look: float, also: Mapping[str, Any] | None = None) -> None:
-        """Take a sample of the processes and the machine, with what `also` is known of this moment; none after the end."""
+    def look(self, look: float, suspended_s: float = 0.0, co_scheduled_cpu_s: dict[int, float] | None = None) -> None:
+        """Take a sample of the processes and the machine; none after the end. For the rest see :class:`Sample`."""
         if self._process.poll() is not None:
             return
         server, backend = self._asked.server, self._asked.backend
-        roles: dict[str, tuple[list[int], Sequence[int]]] = {
+        roles: dict[Role, tuple[list[int], Sequence[int]]] = {
             "server": (server.pids, server.cpus),
             "generator": (self.generator_pids, self._source.plan.generator),
         }
         if backend is not None:
             roles["backend"] = (backend.pids, backend.cpus)
         sample = snapshot(roles, self._source.probes.pids)
-        sample["others"] = self._others.used_s(sample["cpus"])
+        sample.other_cpu_s = self._others.used_s(sample.cpus)
+        sample.suspended_s, sample.co_scheduled_cpu_s = suspended_s, co_scheduled_cpu_s
         if look == _THOROUGH_LOOK:
-            sample["server"] |= memory(server.pids)
-            sample["connections_count"] = established_count(server.port)
-        self._samples.append({**sample, **(also or {})})
+            sample.server.memory = memory(server.pids)
+            sample.connections_count = established_count(server.port)
+        self._samples.append(sample)
 
     def close(self) -> None:
         """End the load generator, if it has not ended."""
@@ -163,47 +165,30 @@ class Window:
         self._process.wait()
         self._ended = min(self._ended, time.monotonic())
 
-    def record(self, intervals: Sequence[tuple[float, float]], turns: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the raw record of a closed window, without judgement.
-
-        Parameters
-        ----------
-        intervals : when it ran, as pairs of moments of the monotonic clock
-        turns : of a window in time slices: ``round`` (which windows of the block were measured together), ``count``, ``ran_s`` (how
-            long it ran) and ``late_s`` (CPU time that each role used while it should have stood still); None: in one piece
-
-        Returns
-        -------
-        dict
-            Among others ``connected_after_s`` (the first connection: some load generators take a while to start), ``server_cpu_s``
-            (over the whole window), ``server_listened`` (whether the launched process held the port before and after), ``speed`` (see
-            :meth:`SpeedProbes.within`), ``backend_work`` (kind → calls and rows that the backend counted; None without one) and
-            ``samples`` (see :func:`sampling.snapshot`). A sample also has ``others``, CPU → seconds of :class:`OtherProcesses` since
-            the first; in time slices, ``stood_s``, how long the window had been suspended by then, and ``companions``, CPU → seconds
-            that the other windows' processes had used of it.
-        """
+    def record(self, intervals: Sequence[tuple[float, float]], slices: TimeSlices | None = None) -> WindowRecord:
+        """Return the record of a closed window, without judgement; `intervals` of the monotonic clock are when it ran."""
         printed = []
         for file in (self._out, self._err):
             file.seek(0)
             printed.append(file.read().decode(errors="replace"))
-        return {
-            "kind": self._kind,
-            "started_at": self._started_at,
-            "command": self._argv,
-            "load": asdict(replace(self._load, opening_s=self._opening_s)),
-            "connected_after_s": self._connected_after_s,
-            "exit_status": self._process.returncode,
-            "stdout": printed[0],
-            "stderr": printed[1],
-            "samples": self._samples,
-            "hung": self.hung,
-            "turns": turns,
-            "elapsed_s": self._ended - self._started,
-            "speed": self._source.probes.within(intervals),
-            "server_cpu_s": total_cpu_s(self._server_pids) - self._cpu_before_s,
-            "backend_work": work_done(self._work_before, counted(self._asked.backend)),
-            "server_listened": self._listened and self._asked.server.listens(),
-        }
+        return WindowRecord(
+            kind=self._kind,
+            started_at=self._started_at,
+            command=self._argv,
+            load=replace(self._load, ramp_up_s=self._ramp_up_s),
+            connected_after_s=self._connected_after_s,
+            exit_status=self._process.returncode,
+            stdout=printed[0],
+            stderr=printed[1],
+            samples=self._samples,
+            hung=self.hung,
+            slices=slices,
+            elapsed_s=self._ended - self._started,
+            speed={cpu: CpuSpeed(**speed._asdict()) for cpu, speed in self._source.probes.within(intervals).items()},
+            server_cpu_s=total_cpu_s(self._server_pids) - self._cpu_before_s,
+            backend_work=work_done(self._work_before, counted(self._asked.backend)),
+            server_listened=self._listened and self._asked.server.listens(),
+        )
 
 
 def _wait_until_connected(process: subprocess.Popen[bytes], port: int, accepted_before: int, latest: float) -> None:

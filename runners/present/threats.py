@@ -70,11 +70,11 @@ def _connections(results: Results) -> str:
 def _opening(results: Results) -> str:
     """Return threats from the ramp-up of many connections, and from a load generator that waits for responses."""
     windows = results.trials[~results.trials["warmup"].astype(bool)]
-    if "opening_s" not in windows or not (windows["opening_s"] > 0).any():
+    if "ramp_up_s" not in windows or not (windows["ramp_up_s"] > 0).any():
         return ""
-    row = windows.loc[windows["opening_s"].idxmax()]
+    row = windows.loc[windows["ramp_up_s"].idxmax()]
     return (
-        f"Opening the connections took up to {format_duration(round(float(row['opening_s']), 1))} ({row['workload']}), which no rate "
+        f"Opening the connections took up to {format_duration(round(float(row['ramp_up_s']), 1))} ({row['workload']}), which no rate "
         "holds: connections here are opened once and kept. From more than half of the clients' ports on, Linux searches long for "
         "each further one."
     )
@@ -125,7 +125,7 @@ def _shared(results: Results) -> str:
     roles = [role for role, cpus in pinning.items() if role != "generator" and cpus == pinning.get("generator")]
     if not roles:
         return ""
-    behind = listing([about["title"] for about in results.backends.values()]) or "the backend"
+    behind = listing([about.title for about in results.manifest.backends.values()]) or "the backend"
     words = {"housekeeping": "the notebook", "backend": behind}
     names = listing([words.get(role, f"the {role}") for role in roles])
     return (
@@ -181,6 +181,6 @@ def _flagged(results: Results) -> str:
 
 
 def _state(results: Results) -> str:
-    if results.versions.get("git_state") != "modified":
+    if results.manifest.versions.get("git_state") != "modified":
         return ""
     return "The project's files differed from the commit that the provenance names."

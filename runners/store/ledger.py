@@ -17,17 +17,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from runners.core.errors import WrkbookError
 from runners.core.folders import RAW
 from runners.core.records import RUN_SCHEMA, TRIAL_SCHEMA
-from runners.store.migrations import run_from_1
+from runners.core.run_manifest import RunManifest
+from runners.core.trial_record import Record, TrialRecord
+from runners.store.migrations import RUN_MIGRATIONS, TRIAL_MIGRATIONS, Migrations
 
 # The run that comes with the project: every notebook, measured on one machine.
 REFERENCE = "reference"
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SEAL = "sha256"
+_REMEASURE = "delete its block's folder: --run-id measures another one in its place"
+Model = TypeVar("Model", bound=Record)
 _UNSAFE = re.compile(r"[^A-Za-z0-9+_-]+")
 
 
@@ -69,14 +75,14 @@ class Run:
         """Return whether the run has been opened."""
         return (self.folder / "run.json").exists()
 
-    def open(self, record: dict[str, Any]) -> None:
-        """Begin the run with its record; ``schema``, ``experiment`` and ``run_id`` are added."""
+    def open(self, manifest: RunManifest) -> None:
+        """Begin the run with its manifest; ``schema``, ``experiment`` and ``run_id`` are added."""
         header = {"schema": RUN_SCHEMA, "experiment": self.experiment, "run_id": self.run_id}
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_once(self.folder / "run.json", json.dumps({**header, **record}, indent=1).encode())
+        write_once(self.folder / "run.json", json.dumps(header | manifest.model_dump(), indent=1).encode())
 
-    def read(self) -> dict[str, Any]:
-        """Return the run's record.
+    def read(self) -> RunManifest:
+        """Return the run's manifest.
 
         Raises
         ------
@@ -85,22 +91,17 @@ class Run:
         """
         path = self.folder / "run.json"
         try:
-            record: dict[str, Any] = json.loads(path.read_bytes())
+            content: dict[str, Any] = json.loads(path.read_bytes())
         except FileNotFoundError as error:
             raise WrkbookError(
                 f"there is no run {self.run_id} of {self.experiment}", "./wrkbook list shows the runs"
             ) from error
         except ValueError as error:
             raise WrkbookError(f"{path} is damaged: {error}", "start a new run") from error
-        if record.get("schema") == "wrkbook.run/1":
-            return run_from_1(record)
-        if record.get("schema") != RUN_SCHEMA:
-            raise WrkbookError(
-                f"{path} has the schema {record.get('schema')!r}, this version reads {RUN_SCHEMA!r}", "start a new run"
-            )
-        return record
+        content = {name: value for name, value in content.items() if name not in ("experiment", "run_id")}
+        return _validated(RunManifest, content, path, RUN_SCHEMA, RUN_MIGRATIONS, "start a new run")
 
-    def write_block(self, number: int, trials: Iterable[dict[str, Any]]) -> Path:
+    def write_block(self, number: int, trials: Iterable[TrialRecord]) -> Path:
         """Store the trials of one block for good: the block appears whole or not at all.
 
         Raises
@@ -116,9 +117,10 @@ class Run:
         partial.mkdir()
         try:
             for trial in trials:
-                name = _UNSAFE.sub("-", f"{trial['system']}--{trial['workload']}")
-                record = {"schema": TRIAL_SCHEMA, **trial}
-                sealed = {**record, _SEAL: _digest(record)}
+                name = _UNSAFE.sub("-", f"{trial.system}--{trial.workload}")
+                content = {"schema": TRIAL_SCHEMA, **trial.model_dump()}
+                TrialRecord.model_validate(trial.model_dump())
+                sealed = {**content, _SEAL: _digest(content)}
                 write_once(partial / f"{name}.json.xz", lzma.compress(_plain(sealed)))
             return partial.rename(folder)
         except BaseException:
@@ -134,7 +136,7 @@ class Run:
         # By number: as texts, block-1000 stands before block-999.
         return sorted((path for path in self.folder.glob("block-*") if path.name[6:].isdigit()), key=_number)
 
-    def trials(self) -> Iterator[dict[str, Any]]:
+    def trials(self) -> Iterator[TrialRecord]:
         """Yield all trials of the run, block by block.
 
         Raises
@@ -144,22 +146,36 @@ class Run:
         """
         for path in (path for folder in self._block_folders() for path in sorted(folder.glob("*.json.xz"))):
             try:
-                record: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
+                content: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
             except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
-                raise WrkbookError(
-                    f"the record {path} is damaged: {error}",
-                    "delete its block's folder: --run-id measures another one in its place",
-                ) from error
-            if record.get("schema") != TRIAL_SCHEMA:
-                raise WrkbookError(
-                    f"the record {path} has the schema {record.get('schema')!r}, this version reads {TRIAL_SCHEMA!r}"
-                )
-            if record.pop(_SEAL, None) != _digest(record):
-                raise WrkbookError(
-                    f"the record {path} is not what was measured: it was edited",
-                    "delete its block's folder: --run-id measures another one in its place",
-                )
-            yield record
+                raise WrkbookError(f"the record {path} is damaged: {error}", _REMEASURE) from error
+            seal = content.pop(_SEAL, None)
+            known = content.get("schema") in {TRIAL_SCHEMA, *TRIAL_MIGRATIONS}
+            if known and seal != _digest(content):
+                raise WrkbookError(f"the record {path} is not what was measured: it was edited", _REMEASURE)
+            yield _validated(TrialRecord, content, path, TRIAL_SCHEMA, TRIAL_MIGRATIONS, _REMEASURE)
+
+
+def _validated(
+    model: type[Model], content: dict[str, Any], path: Path, schema: str, migrations: Migrations, remedy: str
+) -> Model:
+    """Return stored content as a record of the present `schema`.
+
+    Raises
+    ------
+    WrkbookError
+        When it has a schema from which nothing leads to that, or fields that are not those of the schema.
+    """
+    while (found := content.pop("schema", None)) != schema:
+        if found not in migrations:
+            raise WrkbookError(f"{path} has the schema {found!r}, this version reads {schema!r}", remedy)
+        content = migrations[found](content)
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise WrkbookError(f"{path} is not a record of {schema}: {place}: {first['msg']}", remedy) from error
 
 
 def runs(experiment: str, base: Path = RAW) -> list[Run]:

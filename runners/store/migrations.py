@@ -1,36 +1,121 @@
-"""Bring the records of older schemas up to the present one, so that readers know one form only.
+"""Migrate stored records of older schemas to the present one, one step for each change, so that readers know one form only.
 
-The labels in recorded and published data are taken apart here and nowhere else.
+The labels in recorded and published data are parsed here and nowhere else. A step returns the content with its new schema.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from runners.core.records import CONTROL
+
+Migrations = Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]
+"""Schema → what makes the content of the next schema of it."""
 
 _LABEL = re.compile(r"(?P<name>.+?)(?:-(?P<delay_ms>\d+)ms|-(?P<size>\d+))?(?:@(?P<shape>.+))?")
 _TIERS = "-fast"
+_OLD_CONTROL = "placebo"
 
 
-def run_from_1(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a run's record of schema 1 as one of schema 2.
-
-    Schema 1 held only the labels of systems, workloads and loads.
-    """
-    rates = record.get("rates")
+def run_from_1(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 1 as one of schema 2; schema 1 held only the labels of systems, workloads and loads."""
+    rates = manifest.get("rates")
     loads = [{"load": load["shape"]["name"].removesuffix(_TIERS), **load} for load in (rates["loads"] if rates else ())]
     shapes = {load["shape"]["name"]: load["shape"] for load in loads}
-    cells = record.get("cells", [])
-    return record | {
-        "systems": {name: _system(record.get("placebo_of") if name == "placebo" else name, name) for name, _ in cells},
+    cells, original = manifest["cells"], manifest["placebo_of"]
+    systems = {name: _system(original if name == _OLD_CONTROL else name, name) for name, _ in cells}
+    return manifest | {
+        "schema": "wrkbook.run/2",
+        "systems": systems,
         "workloads": {label: workload_of_label(label, shapes) for _, label in cells},
         "rates": rates | {"loads": loads} if rates else rates,
     }
 
 
-def _system(label: str | None, name: str) -> dict[str, Any]:
-    server, _, codec = (label or name).partition("+")
-    return {"server": server, "codec": codec or None, "placebo": name == "placebo"}
+def run_from_2(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 2 as one of schema 3, which has other names for what stands still and what is controlled."""
+    windows, slices, rates = (manifest.get(name) for name in ("windows", "slices", "rates"))
+    same = {name: value for name, value in manifest.items() if name != "placebo_of"}
+    return same | {
+        "schema": "wrkbook.run/3",
+        "windows": _renamed(windows, turn_s="slice_s"),
+        "slices": _renamed(slices, asked="requested"),
+        "cells": [(_control(system), workload) for system, workload in manifest["cells"]],
+        "systems": {
+            _control(name): _renamed(system, placebo="control") for name, system in manifest["systems"].items()
+        },
+        "workloads": {
+            label: workload | {"shape": _renamed(workload["shape"], asked_rps="requested_rps")}
+            for label, workload in manifest["workloads"].items()
+        },
+        "control_of": manifest["placebo_of"],
+        "rates": rates
+        and rates
+        | {"loads": [load | {"shape": _renamed(load["shape"], asked_rps="requested_rps")} for load in rates["loads"]]},
+    }
+
+
+def trial_from_5(trial: dict[str, Any]) -> dict[str, Any]:
+    """Return a trial of schema 5 as one of schema 6, which has the terms of the glossary and the same facts."""
+    trial = _renamed(trial, placebo="control", answer_tolerance="response_tolerance")
+    verified = {
+        when: _renamed(trial[when], answer_bytes="response_bytes")
+        for when in ("verified_before", "verified_after")
+        if when in trial
+    }
+    return (
+        trial
+        | verified
+        | {
+            "schema": "wrkbook.trial/6",
+            "system": _control(trial["system"]),
+            "shape": _renamed(trial["shape"], asked_rps="requested_rps"),
+            "windows": [_window_from_5(window) for window in trial["windows"]],
+        }
+    )
+
+
+RUN_MIGRATIONS: Migrations = {"wrkbook.run/1": run_from_1, "wrkbook.run/2": run_from_2}
+TRIAL_MIGRATIONS: Migrations = {"wrkbook.trial/5": trial_from_5}
+
+
+def _window_from_5(window: dict[str, Any]) -> dict[str, Any]:
+    return _renamed(window, turns="slices") | {
+        "load": _renamed(window["load"], asked_rps="requested_rps", opening_s="ramp_up_s"),
+        "samples": [_sample_from_5(sample) for sample in window["samples"]],
+    }
+
+
+def _sample_from_5(sample: dict[str, Any]) -> dict[str, Any]:
+    renamed = _renamed(
+        sample, ours="own_cpu_s", others="other_cpu_s", strain="pressure", stood_s="suspended_s",
+        companions="co_scheduled_cpu_s",
+    )  # fmt: skip
+    roles = {role: _renamed(renamed[role], strays="unpinned_threads") for role in _ROLES if role in renamed}
+    for name, role in roles.items():
+        if "pss_bytes" in role:
+            held = {each: role.pop(each) for each in ("pss_bytes", "fds_count")}
+            roles[name] = role | {"memory": held | {"rss_bytes": role["rss_bytes"]}}
+    return renamed | roles
+
+
+_ROLES = ("server", "generator", "backend")
+
+
+def _renamed(content: Any, **names: str) -> dict[str, Any]:  # noqa: ANN401  (null stays null)
+    """Return JSON with other names for some members; the others stay, and so does their order."""
+    return content and {names.get(name, name): value for name, value in content.items()}
+
+
+def _control(system: str) -> str:
+    return CONTROL if system == _OLD_CONTROL else system
+
+
+def _system(label: str, name: str) -> dict[str, Any]:
+    server, _, codec = label.partition("+")
+    return {"server": server, "codec": codec or None, "placebo": name == _OLD_CONTROL}
 
 
 def workload_of_label(label: str, shapes: dict[str, Any] | None = None) -> dict[str, Any]:

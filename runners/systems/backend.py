@@ -7,9 +7,10 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from runners.core.errors import WrkbookError
+from runners.core.run_manifest import BackendFacts
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.image import Image
@@ -165,7 +166,11 @@ def stated_settings(server: Server) -> dict[str, str]:
     return {name: value.strip().strip("'") for name, value in found}
 
 
-def backend_facts(backend: Server, cpus: Sequence[int]) -> dict[str, Any]:
-    """Return the facts about a backend for ``run.json``: title, settings, and connections of each server on `cpus` (pool_count)."""
-    pools = {"pool_count": pool_size(cpus), "pool_per_cpu_count": POOL_PER_CPU}
-    return {"title": backend.title, **pools, "settings": stated_settings(backend)}
+def backend_facts(backend: Server, cpus: Sequence[int]) -> BackendFacts:
+    """Return the facts about a backend for the manifest; `pool_count` is of a server on `cpus`."""
+    return BackendFacts(
+        title=backend.title,
+        pool_count=pool_size(cpus),
+        pool_per_cpu_count=POOL_PER_CPU,
+        settings=stated_settings(backend),
+    )

@@ -100,8 +100,7 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
 
 def rebuild(known: Run) -> Report:
     """Make a run's tables, charts and HTML again from its raw records."""
-    record = known.read()
-    found = _execute(known, {**record["parameters"], "run_id": known.run_id}, measuring=False)
+    found = _execute(known, {**known.read().parameters, "run_id": known.run_id}, measuring=False)
     _show(found)
     return found
 

@@ -49,7 +49,7 @@ def run_of(folder, cells, blocks=4, **about) -> Run:
             "compared": sorted(labels, key=lambda label: int(label.split("@")[1])),
             "floor": None,
             "nonconforming": {},
-            "placebo_of": first,
+            "control_of": first,
             "left_out": [],
         }
         | about

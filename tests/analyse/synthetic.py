@@ -13,7 +13,7 @@ LOAD = Load(CONNECTIONS, 1, 1.0)
 
 
 def printed(
-    throughput_rps: float, status_errors: int = 0, answer_bytes: int = ANSWER_BYTES, waiting: float = 0.0
+    throughput_rps: float, status_errors: int = 0, response_bytes: int = ANSWER_BYTES, waiting: float = 0.0
 ) -> str:
     """wrk's output of one second in which all service times agree with Little's law, but for a share spent `waiting` in wrk."""
     requests = round(throughput_rps)
@@ -23,7 +23,7 @@ def printed(
     fields = {
         "duration_us": 1_000_000,
         "requests": requests,
-        "bytes": requests * answer_bytes,
+        "bytes": requests * response_bytes,
         "errors": {"connect": 0, "read": 0, "write": 0, "timeout": 0, "status": status_errors},
         "latency_us": wrk_printer.statistics(Histogram(values, counts)),
         "thread_rps": wrk_printer.statistics(Histogram((requests,), (1,))),
@@ -65,7 +65,7 @@ def window(throughput_rps: float, kind: str = "window", **about) -> dict:
         "stdout": printed(
             throughput_rps,
             about.get("status_errors", 0),
-            about.get("answer_bytes", ANSWER_BYTES),
+            about.get("response_bytes", ANSWER_BYTES),
             about.get("waiting", 0.0),
         ),
         "stderr": "",
@@ -80,7 +80,7 @@ def trial(block: int, system: str, workload: str, rates: list[float], **about) -
     """One trial's record."""
     server, _, codec = system.partition("+")
     name, _, operations = workload.rpartition("-") if workload[-1].isdigit() and "-" in workload else (workload, "", "")
-    verified = {"answer_bytes": ANSWER_BYTES, "difference": None}
+    verified = {"response_bytes": ANSWER_BYTES, "difference": None}
     return {
         "block": block,
         "system": system,
@@ -142,7 +142,7 @@ def run_of(tmp_path, rates: dict[tuple[str, str], float], blocks: int = 8, noise
             "compared": [workload for workload in workloads if not workload.startswith("discard")],
             "floor": "discard",
             "nonconforming": about.pop("nonconforming", {}),
-            "placebo_of": "fast+a",
+            "control_of": "fast+a",
         }
         | about.get("record", {})
     )

@@ -30,15 +30,15 @@ def test_an_open_loop_that_achieved_less_than_it_offered_is_flagged(rate_rps, ok
 
 
 def test_answers_that_differ_in_size_by_nature_are_allowed_to_and_no_more():
-    record = trial(1, "fast+a", "decode-10", [20_000.0], answer_bytes=185)
+    record = trial(1, "fast+a", "decode-10", [20_000.0], response_bytes=185)
     assert not checked(record)["answer size"].ok
-    assert checked(record | {"answer_tolerance": 0.3})["answer size"].ok
-    assert not checked(record | {"answer_tolerance": 0.1})["answer size"].ok
+    assert checked(record | {"response_tolerance": 0.3})["answer size"].ok
+    assert not checked(record | {"response_tolerance": 0.1})["answer size"].ok
 
 
 def test_one_verified_answer_of_unusual_length_voids_no_trial():
-    record = trial(1, "fast+a", "decode-10", [20_000.0]) | {"answer_tolerance": 0.1}
-    unusual = record["verified_before"] | {"answer_bytes": 2 * record["verified_before"]["answer_bytes"]}
+    record = trial(1, "fast+a", "decode-10", [20_000.0]) | {"response_tolerance": 0.1}
+    unusual = record["verified_before"] | {"response_bytes": 2 * record["verified_before"]["response_bytes"]}
     for when in ("verified_before", "verified_after"):
         assert checked(record | {when: unusual})["answer size"].ok
     assert not checked(record | {"verified_before": unusual, "verified_after": unusual})["answer size"].ok

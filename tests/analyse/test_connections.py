@@ -82,7 +82,7 @@ def test_connections_that_are_not_open_are_flagged(seen, ok):
 def test_the_time_in_which_connections_were_opened_is_no_time_of_the_window():
     record = trial(1, "gin", "json10", 10_000, 40_000.0)
     for raw in record["windows"]:
-        raw["load"] |= {"opening_s": 0.5, "duration_s": 0.5}
+        raw["load"] |= {"ramp_up_s": 0.5, "duration_s": 0.5}
     ((_, result),) = windows_of(record)
     assert result.duration_s == pytest.approx(0.5)
     assert result.throughput_rps == pytest.approx(80_000.0)

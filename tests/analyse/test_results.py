@@ -201,7 +201,7 @@ def test_without_the_share_of_the_connections_that_little_s_law_finds_there_are_
     [
         ({"server_listened": False}, "answering process"),
         ({"status_errors": 1000}, "errors"),
-        ({"answer_bytes": 149}, "answer size"),
+        ({"response_bytes": 149}, "answer size"),
         ({"steal": 0.2, "server_busy": 0.8}, "steal"),
         ({"strays": [{"thread": "x", "cpu": 1, "allowed": "0-1"}]}, "pinning"),
     ],

@@ -128,7 +128,7 @@ def test_one_good_request_is_compared_and_its_answer_measured(service):
         again = conformance.quick_check(base_url, service, body, {"ms": "5"})
     assert probe.difference is None
     assert probe == again
-    assert probe.answer_bytes > len(b"HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\r\n")
+    assert probe.response_bytes > len(b"HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n\r\n")
 
 
 def test_one_good_request_is_compared_with_a_wrong_server():
@@ -139,7 +139,7 @@ def test_one_good_request_is_compared_with_a_wrong_server():
 
 def test_the_size_of_an_answer_is_what_goes_over_the_wire():
     with serving() as base_url:
-        empty, one = (conformance.quick_check(base_url, DISCARD, b"x" * size).answer_bytes for size in (9, 10))
+        empty, one = (conformance.quick_check(base_url, DISCARD, b"x" * size).response_bytes for size in (9, 10))
     assert one - empty == 1
 
 

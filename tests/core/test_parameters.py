@@ -188,7 +188,7 @@ def test_a_parameter_without_a_value_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("given", "kept", "turn_s"),
+    ("given", "kept", "slice_s"),
     [
         ("auto", "auto", 0.1),
         (0, "0", 0.0),
@@ -198,10 +198,10 @@ def test_a_parameter_without_a_value_is_an_error():
         ("1000", "1000", 1.0),
     ],
 )
-def test_time_slices_are_auto_or_milliseconds_as_text_or_number(given, kept, turn_s):
+def test_time_slices_are_auto_or_milliseconds_as_text_or_number(given, kept, slice_s):
     parameters = checked({"slices": given})
     assert parameters.slices == kept
-    assert parameters.effective_profile.turn_s == turn_s
+    assert parameters.effective_profile.slice_s == slice_s
 
 
 @pytest.mark.parametrize(("words", "kept"), [("slices=auto", "auto"), ("slices=0", "0"), ("slices=250", "250")])

@@ -34,14 +34,14 @@ def judged(tmp_path_factory):
     """A ledger of runs that are made up, with one of notebook 07 that decides by some of them; its report made from that."""
     data = tmp_path_factory.mktemp("data")
     raw = data / "raw"
-    run_of(raw, DECODE, run_id="plain", blocks=5, record={"placebo_of": "gin+encoding/json"})
+    run_of(raw, DECODE, run_id="plain", blocks=5, record={"control_of": "gin+encoding/json"})
     run_of(raw, SCALE, experiment="05-connection-scale", run_id="plain", blocks=5,
-           record={"placebo_of": "net-http", "profile": "quick"})  # fmt: skip
+           record={"control_of": "net-http", "profile": "quick"})  # fmt: skip
     evidence = {"02-json-decode": "plain", "05-connection-scale": "plain", "01-ping": "lost"}
-    record = {"placebo_of": "drogon+simdjson", "evidence": evidence, "parameters": PARAMETERS}
+    record = {"control_of": "drogon+simdjson", "evidence": evidence, "parameters": PARAMETERS}
     run_of(raw, FAULTY, experiment=PLACE, run_id="made-up", blocks=5, record=record)
     # Newer and preferred, but not what was written down.
-    run_of(raw, DECODE, run_id="later", blocks=2, record={"placebo_of": "gin+encoding/json", "profile": "publication"})
+    run_of(raw, DECODE, run_id="later", blocks=2, record={"control_of": "gin+encoding/json", "profile": "publication"})
     return data, wrkbook("report", "made-up", data=data)
 
 
@@ -109,9 +109,9 @@ def test_the_notebook_uses_the_run_of_its_own_id_first(tmp_path):
         DECODE,
         run_id="mine",
         blocks=3,
-        record={"placebo_of": "gin+encoding/json", "profile": "quick"},
+        record={"control_of": "gin+encoding/json", "profile": "quick"},
     )
-    run_of(tmp_path / "raw", DECODE, run_id="better", blocks=3, record={"placebo_of": "gin+encoding/json"})
+    run_of(tmp_path / "raw", DECODE, run_id="better", blocks=3, record={"control_of": "gin+encoding/json"})
     outcome = wrkbook("run", "07", "--run-id", "mine", "-p", "measure_faults", "False", data=tmp_path)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     assert summary(tmp_path, "mine")["evidence"]["02-json-decode"]["run_id"] == "mine"

@@ -33,13 +33,13 @@ def test_a_run_goes_on_and_is_told_with_the_windows_that_it_was_begun_with(begun
 def test_a_new_run_and_one_that_says_nothing_of_its_windows_have_those_of_the_profile(begun):
     new, old = begun(None, "new"), begun({}, "old")
     assert new.run_plan.profile == new.parameters.effective_profile
-    assert replace(old.run_plan.profile, turn_s=new.run_plan.profile.turn_s) == new.run_plan.profile
+    assert replace(old.run_plan.profile, slice_s=new.run_plan.profile.slice_s) == new.run_plan.profile
 
 
 def test_a_run_that_was_begun_before_there_were_time_slices_goes_on_in_one_piece(begun):
-    assert begun(None, "new").run_plan.profile.turn_s == 0.1
-    assert begun({"windows": {"window_s": 0.5}}, "old").run_plan.profile.turn_s == 0
-    assert begun({"windows": {"turn_s": 0.01}}, "changed").run_plan.profile.turn_s == 0.01
+    assert begun(None, "new").run_plan.profile.slice_s == 0.1
+    assert begun({"windows": {"window_s": 0.5}}, "old").run_plan.profile.slice_s == 0
+    assert begun({"windows": {"slice_s": 0.01}}, "changed").run_plan.profile.slice_s == 0.01
 
 
 def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_at_least(begun):
@@ -47,15 +47,15 @@ def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_
     assert (profile.windows_count, profile.window_s) == (1, 1.0)
 
 
-@pytest.mark.parametrize("turn_s", [0.0, 0.1])
-def test_a_resumed_run_keeps_the_choice_of_time_slices_and_its_reason(begun, turn_s):
-    slices = {"asked": "auto", "slice_s": turn_s, "reason": "the machine is such and such"}
+@pytest.mark.parametrize("slice_s", [0.0, 0.1])
+def test_a_resumed_run_keeps_the_choice_of_time_slices_and_its_reason(begun, slice_s):
+    slices = {"asked": "auto", "slice_s": slice_s, "reason": "the machine is such and such"}
     idle = {"idle": {"other_fraction": {"0": 0.01}}}
-    resumed = begun({"windows": {"turn_s": turn_s}, "slices": slices, "about_machine": idle})
+    resumed = begun({"windows": {"slice_s": slice_s}, "slices": slices, "about_machine": idle})
     assert resumed.parameters.slices == "auto"
-    assert resumed.run_plan.profile.turn_s == turn_s
+    assert resumed.run_plan.profile.slice_s == slice_s
     assert "the machine is such and such" in resumed.plan().text
-    assert ("in time slices of 100 ms" in resumed.plan().text) == (turn_s > 0)
+    assert ("in time slices of 100 ms" in resumed.plan().text) == (slice_s > 0)
     assert idle_other(resumed.run) == {"0": 0.01}
 
 

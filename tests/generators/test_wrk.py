@@ -30,7 +30,7 @@ LOADS = {
     "unanswered": Load(connections=5, threads=1, duration_s=1),
     "threads": Load(connections=11, threads=3, duration_s=1),
     # Of a server with 40 descriptors: over a thousand connections are open and never answered, and wrk counts no error.
-    "many-connections": Load(connections=1200, threads=1, duration_s=1, opening_s=0.0778),
+    "many-connections": Load(connections=1200, threads=1, duration_s=1, ramp_up_s=0.0778),
 }
 every_recording = pytest.mark.parametrize("name", LOADS)
 

@@ -26,7 +26,7 @@ def test_every_system_that_serves_the_workload_takes_part_with_one_control():
 
 def test_the_control_repeats_the_first_system_in_all_its_workloads():
     found = design(Catalogue(), ["ping", "discard", "ping-delay"], batch_sizes=[1])
-    control = next(system for system in found.systems if system.placebo)
+    control = next(system for system in found.systems if system.control)
     first = found.cells[0].system
     assert control.repeats(first)
     served = {cell.workload for cell in found.cells if cell.system == first}

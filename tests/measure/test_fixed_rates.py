@@ -65,7 +65,7 @@ def test_a_paced_rate_is_sent_one_by_one_and_asks_for_a_little_more_than_it_offe
 
 def test_the_design_takes_the_rates_of_a_run_and_leaves_out_who_is_too_slow_for_the_faster_tier():
     rated, other = Workload("relay", shape=CONNECTING.unplanned), Workload("relay", shape=LoadProfile("maximum"))
-    systems = [System("direct"), System("a"), System("slow"), System("direct", placebo=True)]
+    systems = [System("direct"), System("a"), System("slow"), System("direct", control=True)]
     design = Design(tuple(Cell(system, workload) for workload in (rated, other) for system in systems), (rated, other))
     loads = tiers(CONNECTING, {"direct": 9_000, "a": 8_000, "slow": 1_000}, "direct")
     found = with_rates(design, {"loads": loads})

@@ -8,7 +8,7 @@ import pytest
 
 from runners.core.parameters import PROFILES, Parameters
 from runners.measure.design import design, load_shapes
-from runners.measure.load import MOST_OPENING_S, expected_opening_s, wait_until_open, window_seconds
+from runners.measure.load import MOST_RAMP_UP_S, expected_ramp_up_s, wait_until_open, window_seconds
 from runners.measure.run import block_seconds
 from runners.measure.sampling import open_files
 from runners.systems.catalogue import Catalogue
@@ -25,9 +25,9 @@ def test_a_window_gives_each_of_many_connections_the_time_for_several_answers(wa
 
 
 def test_opening_is_slow_where_more_than_half_of_the_ports_are_needed():
-    assert expected_opening_s(100, 28_232) == 0
-    assert expected_opening_s(14_000, 28_232) < 1 < expected_opening_s(19_900, 28_232)
-    assert expected_opening_s(19_900, 45_536) < 1
+    assert expected_ramp_up_s(100, 28_232) == 0
+    assert expected_ramp_up_s(14_000, 28_232) < 1 < expected_ramp_up_s(19_900, 28_232)
+    assert expected_ramp_up_s(19_900, 45_536) < 1
 
 
 def test_a_fresh_block_s_length_knows_of_launches_and_long_windows():
@@ -54,7 +54,7 @@ def opening():
 def test_the_window_begins_when_the_connections_are_open(opening):
     took = wait_until_open(opening, 300)
     assert opening.poll() is None
-    assert took < MOST_OPENING_S
+    assert took < MOST_RAMP_UP_S
     (child,) = __import__("psutil").Process(opening.pid).children()
     assert open_files(child.pid) >= 300
 
@@ -62,7 +62,7 @@ def test_the_window_begins_when_the_connections_are_open(opening):
 def test_a_generator_that_ends_is_not_waited_for():
     process = subprocess.Popen(["true"])
     process.wait()
-    assert wait_until_open(process, 1000) < MOST_OPENING_S / 2
+    assert wait_until_open(process, 1000) < MOST_RAMP_UP_S / 2
 
 
 def test_a_process_that_is_gone_has_no_open_files():

@@ -29,7 +29,7 @@ from runners.measure.window import LOOKS
 from runners.systems.catalogue import Catalogue
 
 pytestmark = pytest.mark.servers
-SHORT = Profile(0.1, 0.4, 2, 1, 1, 1.0, "for tests", turn_s=0.02)
+SHORT = Profile(0.1, 0.4, 2, 1, 1, 1.0, "for tests", slice_s=0.02)
 # A suspended process stays on a CPU that others use for longer, which the clock shows: that is the machine's doing, too.
 OF_THE_MACHINE = {"other load", "steal", "clock"}
 
@@ -103,7 +103,7 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
     for record in records:
         for raw, result in windows(record):
             about = raw["turns"]
-            assert about["count"] >= SHORT.window_s / SHORT.turn_s / 2
+            assert about["count"] >= SHORT.window_s / SHORT.slice_s / 2
             assert about["ran_s"] == pytest.approx(SHORT.window_s, abs=0.2)
             assert result.duration_s == pytest.approx(about["ran_s"], rel=0.05)
             # To stop many threads takes time itself.
@@ -239,7 +239,7 @@ def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_co
 
 
 def test_cells_in_one_piece_get_no_window_for_percentiles(chosen):
-    records = measure_block(chosen(profile=replace(SHORT, turn_s=0.0), workloads=["ping"]), 1, set(), lambda _: None)
+    records = measure_block(chosen(profile=replace(SHORT, slice_s=0.0), workloads=["ping"]), 1, set(), lambda _: None)
     assert {raw["kind"] for record in records for raw in record["windows"]} == {"warmup", "window"}
 
 

@@ -42,7 +42,7 @@ EXPERIMENTS = sorted({claim.experiment for claim in load_claims()})
 def findings(tmp_path, decide, rates, blocks=5, profile="standard", **about):
     """What :meth:`runners.experiments.claim_review.OnTrial.findings` gives, from a run that is made up."""
     claims, known, faults = load_claims(), figures(), load_faults()
-    record = {"placebo_of": "drogon+simdjson" if rates else None}
+    record = {"control_of": "drogon+simdjson" if rates else None}
     run = analyse(run_of(tmp_path, rates, experiment="07-published-claims", blocks=blocks, record=record, **about))
     judged = judge_all(claims, known, decide)
     judged["run_id"] = [decide[name].run.run_id if name in decide else "" for name in judged["experiment"]]
@@ -61,7 +61,7 @@ def findings(tmp_path, decide, rates, blocks=5, profile="standard", **about):
 @pytest.fixture(scope="module", params=["standard", "quick"])
 def found(request, tmp_path_factory):
     folder, profile = tmp_path_factory.mktemp("raw"), request.param
-    record = {"placebo_of": "gin+encoding/json", "profile": profile}
+    record = {"control_of": "gin+encoding/json", "profile": profile}
     run = analyse(run_of(folder, DECODE, blocks=5, record=record))
     return findings(folder, {"02-json-decode": run}, FAULTY, profile=profile)
 

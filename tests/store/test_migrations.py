@@ -12,7 +12,7 @@ CONNECTING = {"name": "no-keepalive-fast", "connections": 40, "rate_rps": 3500.0
 OLD = {
     "schema": "wrkbook.run/1",
     "cells": [["drogon+simdjson", "decode-10"], ["placebo", "decode-10"], ["nginx", "relay@no-keepalive-fast"]],
-    "placebo_of": "drogon+simdjson",
+    "control_of": "drogon+simdjson",
     "rates": {"capacities": {}, "loads": [{"shape": CONNECTING, "systems": None}]},
 }
 WORKLOADS = [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from statistics import fmean
-from typing import Any
 
 from runners.analyse.checks.machine import memory_pressure, other_load, steal, throttling
-from runners.analyse.usage import ROLES, Windows, complete_looks, seen_by_probes
+from runners.analyse.usage import Windows, complete_looks, seen_by_probes
 from runners.core.records import WINDOW, Bottleneck, Check, LoadResult
 from runners.core.thresholds import ERRORS_TOLERANCE, LEAST_OFFERED
+from runners.core.trial_record import TrialRecord, Verification
 from runners.stats import histograms
 
 SATURATED_FRACTION = 0.95
@@ -24,31 +25,31 @@ LITTLE_TOLERANCE = 0.05
 """Share of the connections that throughput × mean service time may leave unexplained: more of it is time in the load generator."""
 
 
-def trial_checks(record: dict[str, Any], windows: Windows) -> list[Check]:
+def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     """Return all checks of one trial; `windows` are those of the kinds ``window`` and ``percentiles``."""
-    checks = [clock] if any(raw.get("turns") for raw, _ in windows) else []
+    checks = [clock] if any(raw.slices for raw, _ in windows) else []
     checks += [identity, contract]
-    checks += [backend_work] if record.get("work_per_request") else []
+    checks += [backend_work] if record.work_per_request else []
     checks += [answer_size]
     checks += [connections_open, errors_by_kind] if asked_for(record) else [errors]
     # At a fixed rate connections are not always busy, as Little's law has it.
-    checks += [offered] if any(raw["load"].get("rate_rps") for raw, _ in windows) else [little]
+    checks += [offered] if any(raw.load.rate_rps for raw, _ in windows) else [little]
     checks += [pinning, steal, other_load, throttling, memory_pressure, warm_up, generator_warnings]
     return [check(record, windows) for check in checks]
 
 
-def identity(record: dict[str, Any], windows: Windows) -> Check:
+def identity(record: TrialRecord, windows: Windows) -> Check:
     """Check that the launched process, and no other, listened on the port before and after each window."""
-    ok, port = all(raw["server_listened"] for raw, _ in windows), f"port {record['port']}"
+    ok, port = all(raw.server_listened for raw, _ in windows), f"port {record.port}"
     detail = f"the launched process alone listened on {port}" if ok else f"{port} was not the launched process's alone"
     return Check("answering process", ok, detail, "end other servers: ss -ltnp", void=True)
 
 
-def clock(record: dict[str, Any], windows: Windows) -> Check:
+def clock(record: TrialRecord, windows: Windows) -> Check:
     """Check that suspended processes used at most 2 % of the CPU's time, and the virtual clock was right within 5 %."""
-    turns = [(raw["turns"], result) for raw, result in windows if raw.get("turns")]
-    worst = max((result.duration_s / about["ran_s"] for about, result in turns), key=lambda share: abs(share - 1))
-    late = max(used_s / about["ran_s"] for about, _ in turns for used_s in about["late_s"].values())
+    sliced = [(raw.slices, result) for raw, result in windows if raw.slices]
+    worst = max((result.duration_s / about.ran_s for about, result in sliced), key=lambda share: abs(share - 1))
+    late = max(used_s / about.ran_s for about, _ in sliced for used_s in about.late_s.values())
     detail = (
         f"the load generator's clock showed {worst:.1%} of the time in which it ran; "
         f"{late:.2%} of the CPU's time was used between time slices"
@@ -57,23 +58,27 @@ def clock(record: dict[str, Any], windows: Windows) -> Check:
     return Check("clock", ok, detail, "measure in one piece: -p slices 0", void=True)
 
 
-def contract(record: dict[str, Any], windows: Windows) -> Check:
+def contract(record: TrialRecord, windows: Windows) -> Check:
     """Check that the answer was right before and after the windows."""
-    wrong = record["verified_before"]["difference"] or record["verified_after"]["difference"]
+    wrong = next((verified.difference for verified in _verified(record) if verified.difference), None)
     return Check("contract", not wrong, wrong or "right before and after", "./wrkbook verify", void=True)
 
 
-def answer_size(record: dict[str, Any], windows: Windows) -> Check:
+def _verified(record: TrialRecord) -> list[Verification]:
+    """Return what was verified before and after the windows."""
+    return [verified for verified in (record.verified_before, record.verified_after) if verified]
+
+
+def answer_size(record: TrialRecord, windows: Windows) -> Check:
     """Check that all answers together have as many bytes as that many verified answers."""
-    verified = record["verified_before"]
-    allowed = record.get("answer_tolerance", ERRORS_TOLERANCE)
+    verified, allowed = _verified(record), record.response_tolerance
     # A response drawn at random may be of unusual length: then the nearer of the two that were verified counts.
-    samples = [verified, record["verified_after"]] if allowed > ERRORS_TOLERANCE else [verified]
+    samples = verified if allowed > ERRORS_TOLERANCE else verified[:1]
     worst = 0.0
     for _, result in windows:
-        size = "body_bytes" if result.bodies_only else "answer_bytes"
-        worst = max(worst, min(_size_difference(result, sample[size]) for sample in samples))
-    detail = f"answers of {verified['answer_bytes']} bytes, as verified"
+        sizes = [sample.body_bytes if result.bodies_only else sample.response_bytes for sample in samples]
+        worst = max(worst, min(_size_difference(result, size) for size in sizes))
+    detail = f"answers of {verified[0].response_bytes} bytes, as verified"
     detail += f", ±{allowed:.0%}" if allowed > ERRORS_TOLERANCE else ""
     if worst > allowed:
         detail = f"bytes read differ by {worst:.2%} from verified answers"
@@ -88,7 +93,7 @@ def _size_difference(result: LoadResult, expected_bytes: int) -> float:
     return difference / max(1, seen)
 
 
-def errors(record: dict[str, Any], windows: Windows) -> Check:
+def errors(record: TrialRecord, windows: Windows) -> Check:
     """Check that there were no errors; more than 0.1 % of the requests make the trial void."""
     total = sum(result.errors.total_count for _, result in windows)
     requests = sum(result.requests_count for _, result in windows)
@@ -99,29 +104,28 @@ def errors(record: dict[str, Any], windows: Windows) -> Check:
     return Check("errors", total == 0 and requests > 0, detail, advice, void=void)
 
 
-def asked_for(record: dict[str, Any]) -> int | None:
+def asked_for(record: TrialRecord) -> int | None:
     """Return the number of connections that a trial is about; None where it is about something else."""
-    shape = record.get("shape", {})
     # Without keep-alive only those are open whose request is under way.
-    count: int | None = None if shape.get("keepalive_requests") else shape.get("connections")
-    return count
+    return None if record.shape.keepalive_requests else record.shape.connections
 
 
-def connections_open(record: dict[str, Any], windows: Windows) -> Check:
+def connections_open(record: TrialRecord, windows: Windows) -> Check:
     """Check that the kernel's table had the wanted number of accepted connections in mid-window, within 1 %."""
     asked = asked_for(record) or 0
-    samples = [sample for raw, _ in windows for sample in raw["samples"] if "connections_count" in sample]
-    if not samples:
+    counts = [sample.connections_count for raw, _ in windows for sample in raw.samples]
+    known = [count for count in counts if count is not None]
+    if not known:
         return Check("connections", False, "not counted: the window was too short", "use longer windows")
-    worst = max((sample["connections_count"] for sample in samples), key=lambda count: abs(count - asked))
-    opening_s = max(raw["load"].get("opening_s", 0.0) for raw, _ in windows)
-    opened = f", open after {opening_s:.2g} s" if opening_s else ""
+    worst = max(known, key=lambda count: abs(count - asked))
+    ramp_up_s = max(raw.load.ramp_up_s for raw, _ in windows)
+    opened = f", open after {ramp_up_s:.2g} s" if ramp_up_s else ""
     detail = f"{worst} of {asked} connections were open{opened}"
     advice = "the server accepts too slowly or refuses: its backlog (listen), its limit of open files (ulimit -Hn)"
     return Check("connections", abs(worst - asked) <= OPEN_TOLERANCE * asked, detail, advice)
 
 
-def errors_by_kind(record: dict[str, Any], windows: Windows) -> Check:
+def errors_by_kind(record: TrialRecord, windows: Windows) -> Check:
     """Show errors as what the server makes of so many connections: they do not make the trial void."""
     kinds = ("connect", "read", "write", "timeout", "status")
     counts = {kind: sum(getattr(result.errors, f"{kind}_count") for _, result in windows) for kind in kinds}
@@ -133,14 +137,14 @@ def errors_by_kind(record: dict[str, Any], windows: Windows) -> Check:
     return Check("errors", not named and requests > 0, detail, advice, void=not requests)
 
 
-def backend_work(record: dict[str, Any], windows: Windows) -> Check:
+def backend_work(record: TrialRecord, windows: Windows) -> Check:
     """Check that the backend counted the work that the requests need, within 1 %; else the trial is void.
 
     It has also worked for requests that were under way when the window ended: up to one a connection.
     """
-    wanted, wrong = record["work_per_request"], []
+    wanted, wrong = record.work_per_request, []
     for raw, result in windows:
-        work, requests = raw["backend_work"], result.requests_count
+        work, requests = raw.backend_work, result.requests_count
         if work is None:
             wrong.append("the backend could not be asked")
             continue
@@ -154,20 +158,20 @@ def backend_work(record: dict[str, Any], windows: Windows) -> Check:
     return Check("backend work", not wrong, detail, "./wrkbook verify; is someone else using it?", void=True)
 
 
-def offered(record: dict[str, Any], windows: Windows) -> Check:
+def offered(record: TrialRecord, windows: Windows) -> Check:
     """Check that an open loop achieved at least 99 % of the rate that was asked for."""
-    worst = min(result.throughput_rps / raw["load"]["rate_rps"] for raw, result in windows)
+    worst = min(result.throughput_rps / (raw.load.rate_rps or math.nan) for raw, result in windows)
     advice = "the server, or the load generator, cannot carry this rate: its latencies are not those of that rate"
     return Check("offered load", worst >= LEAST_OFFERED, f"{worst:.1%} of the offered rate was achieved", advice)
 
 
-def little(record: dict[str, Any], windows: Windows) -> Check:
+def little(record: TrialRecord, windows: Windows) -> Check:
     """Check Little's law within 5 % on windows in one piece: connections = throughput × mean service time.
 
     It holds where all connections are always busy (Little, Operations Research, 1961). Requests under way when the window ended
     are not counted as completed: up to one service time for each connection.
     """
-    results = [result for raw, result in windows if not raw.get("turns")]
+    results = [result for raw, result in windows if raw.slices is None]
     if not results:
         return Check("Little's law", False, "no window in one piece: there are no percentiles")
     ratios = [little_ratio(result) for result in results]
@@ -189,24 +193,24 @@ def mean_service_s(result: LoadResult) -> float:
     return histograms.mean(result.service_time.values_us, result.service_time.counts) * 1e-6
 
 
-def pinning(record: dict[str, Any], windows: Windows) -> Check:
+def pinning(record: TrialRecord, windows: Windows) -> Check:
     """Check that every thread of server, generator and backend was on its CPUs in every sample."""
     looks = [sample for raw, _ in windows for sample in complete_looks(raw)]
-    seen = [(role, sample[role]) for sample in looks for role in ROLES if role in sample]
-    strays = [
-        f"{role} thread {stray['thread']} on CPU {stray['cpu']} (allowed {stray['allowed']})"
+    seen = [(role, sampled) for sample in looks for role, sampled in sample.roles.items()]
+    unpinned = [
+        f"{role} thread {each.thread} on CPU {each.cpu} (allowed {each.allowed})"
         for role, processes in seen
-        for stray in processes["strays"]
+        for each in processes.unpinned_threads
     ]
-    ok = not strays and bool(looks) and all(processes["threads_count"] for _, processes in seen)
+    ok = not unpinned and bool(looks) and all(processes.threads_count for _, processes in seen)
     detail = f"all threads on their CPUs in {len(looks)} looks" if ok else "no thread could be looked at"
-    detail = strays[0] if strays else detail
+    detail = unpinned[0] if unpinned else detail
     return Check("pinning", ok, detail, "something changes affinities: look for cpusets or a pinning daemon", void=True)
 
 
-def warm_up(record: dict[str, Any], windows: Windows) -> Check:
+def warm_up(record: TrialRecord, windows: Windows) -> Check:
     """Check that the first window was within 10 % of the rest, relative to the CPU's speed where that is known."""
-    windows = [(raw, result) for raw, result in windows if raw["kind"] == WINDOW]
+    windows = [(raw, result) for raw, result in windows if raw.kind == WINDOW]
     if len(windows) < 2:
         return Check("warm-up", True, "one window: nothing to compare it with")
     probes = [seen_by_probes(record, raw) for raw, _ in windows]
@@ -220,7 +224,7 @@ def warm_up(record: dict[str, Any], windows: Windows) -> Check:
     return Check("warm-up", abs(change) <= _WARMUP_TOLERANCE, detail, advice)
 
 
-def generator_warnings(record: dict[str, Any], windows: Windows) -> Check:
+def generator_warnings(record: TrialRecord, windows: Windows) -> Check:
     """Check that the load generator's parser found nothing odd."""
     found = dict.fromkeys(warning for _, result in windows for warning in result.warnings)
     return Check("load generator", not found, "; ".join(found) or "its report is complete and agrees with itself")

@@ -175,6 +175,6 @@ def circumstances(claim: Claim, source: Source, run: RunRecord | None, faults: S
 def _components(claim: Claim, run: RunRecord) -> str:
     """Return the versions of the claim's servers, which ``run.json`` has by component and server: ``Go (gin)``."""
     servers = [f" ({run.systems[system].server})" for system in claim.systems if system in run.systems]
-    versions: dict[str, str] = run.versions.get("components", {})
+    versions: dict[str, str] = run.manifest.versions.get("components", {})
     found = (f"{name.removesuffix(end)} {versions[name]}" for end in servers for name in versions if name.endswith(end))
     return ", ".join(dict.fromkeys(found))

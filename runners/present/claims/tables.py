@@ -35,7 +35,7 @@ def _deciding(each: Evidence) -> list[Cell]:
     return [
         Cell(each.experiment),
         Cell(each.run_id, kind="name"),
-        Cell(str(results.record["started_at"])[:16].replace("T", " "), kind="name"),
+        Cell(results.manifest.started_at[:16].replace("T", " "), kind="name"),
         Cell(results.profile, kind="warn" if each.is_smoke else "name"),
         Cell(str(results.blocks_count)),
         Cell(str(results.machine.get("cpu", "–")), kind="words"),

@@ -28,14 +28,14 @@ def findings(results: Results) -> list[str]:
     """The sentences that answer the notebook's question, the most important first."""
     rows = levels(without_control(measured(results.cells)))
     if rows.empty:
-        return list(results.left_out)
+        return list(results.manifest.left_out)
     name = ordered(rows["name"])[0]
     counts = sorted(rows.loc[rows["name"] == name, "connections"].unique())
     few = min(counts, key=lambda count: abs(count - _FEW))
     ends = list(dict.fromkeys([f"{name}@{few}", f"{name}@{counts[-1]}"]))
     found = [fastest(results, workload) for workload in ends]
     found += [kept(rows[rows["name"] == name], few, counts[-1]) if len(ends) > 1 else ""]
-    found += [per_connection(results, name), drops(results), built(results), *results.left_out]
+    found += [per_connection(results, name), drops(results), built(results), *results.manifest.left_out]
     return [text for text in found if text]
 
 

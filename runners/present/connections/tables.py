@@ -52,7 +52,7 @@ def _line(row: Mapping[str, Any], width: int) -> list[Cell]:
     return [
         Cell(row["system"], launches(row)),
         Cell("–" if pd.isna(seen) else f"{seen:.0f}", kind="bad" if off else ""),
-        Cell(amount(row["opening_s"], TIMES) if row["opening_s"] else "at once"),
+        Cell(amount(row["ramp_up_s"], TIMES) if row["ramp_up_s"] else "at once"),
         Cell(f"{100 * min(1.0, busy_ratio(row)):.0f} %"),
         *(Cell(str(count), kind="bad" if count else "") for count in errors),
         *(Cell(_size(row[name])) for name in memory),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from runners.core.run_manifest import PlannedRates
 from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATES, TIMES, amount, quantity
 from runners.present.kit.frames import cell_of, ordered
@@ -19,10 +20,9 @@ _PUBLISHED = ("p50_s", "p90_s", "p99_s", "p99_9_s", "p99_99_s", "max_s", "tm99_s
 _WITHOUT_INTERVAL = ("max_s", "tm99_s", "stddev_s")
 
 
-def rates(record: Mapping[str, Any], cells: pd.DataFrame) -> Fragment:
+def rates(planned: PlannedRates | None, cells: pd.DataFrame) -> Fragment:
     """Return the table of rates: the capacity of each system, the offered rate, and the achieved rate."""
-    planned = record.get("rates") or {"capacities": {}, "loads": []}
-    capacities = planned["capacities"]
+    capacities = planned.capacities if planned else {}
     offered = ordered(cells.dropna(subset=["offered_rps"])["workload"])
     heads = [
         ("system", ""),

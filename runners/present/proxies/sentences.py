@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
 from runners.analyse.results import Results
+from runners.core.run_manifest import RelayNotes
 from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATIOS, TIMES, format_size, listing, quantity
 from runners.present.kit.frames import cell_of, is_client_bound, leaders, measured, without_control, workload_title
@@ -23,7 +23,7 @@ def conclusions(results: Results) -> list[str]:
 
     Service times come last. They are not ranked: see :data:`runners.present.latency.charts.BURSTS`.
     """
-    notes = results.record["notes"]
+    notes = results.manifest.notes
     costs = [_cost(results, workload) for workload in results.rated]
     carried = [_capacity(results, workload) for workload in results.ranked]
     shared = [_overlaps(results, workload) for workload in results.rated]
@@ -105,8 +105,8 @@ def _limit(results: Results, system: str, workload: str) -> str:
     if cell is None or cell["bottleneck"] == "unsaturated":
         return "nothing was busy all the time"
     if backend_limited(results.cells, workload, system):
-        return f"{backend_name(results.backends)} behind it was the limit, so this is the backend's throughput"
-    return f"limit: {limit(cell['bottleneck'], results.backends)}"
+        return f"{backend_name(results.manifest.backends)} behind it was the limit, so this is the backend's throughput"
+    return f"limit: {limit(cell['bottleneck'], results.manifest.backends)}"
 
 
 def _slower(results: Results, workload: str) -> str:
@@ -134,7 +134,7 @@ def _behind(results: Results, workload: str) -> str:
     limited = backend_limited(results.cells, workload, *names)
     if not limited:
         return ""
-    backend = backend_name(results.backends)
+    backend = backend_name(results.manifest.backends)
     these, them, who = (
         ("This throughput is", "it", "proxy") if len(limited) == 1 else ("These throughputs are", "them", "proxies")
     )
@@ -142,27 +142,27 @@ def _behind(results: Results, workload: str) -> str:
     return f"{_title(results, workload)}: {backend} was the limit of {listing(limited)}. {said}"
 
 
-def _relaying(notes: Mapping[str, Mapping[str, Any] | None]) -> str:
+def _relaying(notes: Mapping[str, RelayNotes | None]) -> str:
     """Return the sentence about the failed cases of each proxy."""
     tried = {system: found for system, found in notes.items() if found is not None}
     if not tried:
         return ""
     counts: dict[tuple[bool, str], list[str]] = {}
     for system, found in tried.items():
-        failed = len(found["failed"])
-        said = f"failed {failed} of {found['tried']} cases" if failed else f"passed all {found['tried']} cases"
+        failed = len(found.failed)
+        said = f"failed {failed} of {found.tried} cases" if failed else f"passed all {found.tried} cases"
         counts.setdefault((failed == 0, said), []).append(system)
     ranked = sorted(counts.items(), key=lambda item: item[0][0])
     parts = [f"{listing(names)} {'each ' if len(names) > 1 else ''}{said}" for (_, said), names in ranked]
     return f"Relaying of half-closed connections, resets and slow readers: {'; '.join(parts)}."
 
 
-def _failed_cases(notes: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
+def _failed_cases(notes: Mapping[str, RelayNotes | None]) -> list[str]:
     """One sentence for each case that a proxy failed."""
     cases: dict[str, list[str]] = {}
     for system, found in notes.items():
-        for note in found["failed"] if found is not None else ():
-            cases.setdefault(note["case"], []).append(system)
+        for note in found.failed if found is not None else ():
+            cases.setdefault(note.case, []).append(system)
     return [f"Relaying case failed by {listing(names)}: {case}." for case, names in cases.items()]
 
 
@@ -203,8 +203,8 @@ def _overlap(less: pd.Series, more: pd.Series) -> bool:
 def _unit(results: Results, workload: str) -> str:
     """Return the unit of a request: a connection where each has one of its own."""
     shapes = set(results.cells.loc[results.cells["workload"] == workload, "shape"])
-    loads = (results.record.get("rates") or {}).get("loads", [])
-    single = {load["shape"]["name"] for load in loads if load["shape"].get("keepalive_requests") == 1}
+    loads = results.manifest.rates.loads if results.manifest.rates else []
+    single = {load.shape.name for load in loads if load.shape.keepalive_requests == 1}
     return "connection" if shapes & single else "request"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from runners.core.records import CONTROL
+from runners.core.run_manifest import BackendFacts, RelayNotes
 from runners.core.units import RATIOS, TIMES, amount, format_size, quantity_parts
 from runners.present.kit.frames import leaders, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, table
@@ -34,7 +35,7 @@ def connection_costs(cells: pd.DataFrame) -> Fragment:
     return table("What a connection costs the system itself", heads, groups)
 
 
-def capacity(comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[str, Any]) -> Fragment:
+def capacity(comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[str, BackendFacts]) -> Fragment:
     """The throughput of each cell with what limited it, and its ratio to the workload's leader.
 
     Where the backend limited either cell of a comparison, no verdict stands beside the ratio.
@@ -59,16 +60,16 @@ def capacity(comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[s
     )
 
 
-def optional_cases(notes: Mapping[str, Mapping[str, Any] | None]) -> Fragment:
+def optional_cases(notes: Mapping[str, RelayNotes | None]) -> Fragment:
     """The relaying cases that are not required, and which of them each proxy did not pass."""
     heads = [("proxy", ""), ("passed", "cases"), ("failed", "")]
     rows = []
     for system, found in notes.items():
         if found is None:
             continue
-        failed = found["failed"]
-        words = "; ".join(f"{note['case']} ({note['difference']})" for note in failed)
-        passed = f"{found['tried'] - len(failed)} of {found['tried']}"
+        failed = found.failed
+        words = "; ".join(f"{note.case} ({note.difference})" for note in failed)
+        passed = f"{found.tried - len(failed)} of {found.tried}"
         rows.append([Cell(system), Cell(passed), Cell(words or "nothing", kind="words")])
     return table("How the proxies relay: half-closed connections, resets, slow readers", heads, [Group("", rows)])
 
@@ -79,7 +80,7 @@ def name_cell(system: str) -> Cell:
 
 
 def _capacity(
-    row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: str, backends: Mapping[str, Any]
+    row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: str, backends: Mapping[str, BackendFacts]
 ) -> list[Cell]:
     if row["status"] != "ok":
         return [name_cell(row["system"]), without_number(row["status"]), Cell("–"), Cell("–"), Cell("–")]

@@ -80,7 +80,7 @@ def verdicts(results: Results, workload: str) -> str:
         ratio = f" {side}{quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}" if known else ""
         said = undecided(row) if row["verdict"] == "undecided" else row["verdict"]
         if backend_limited(results.cells, workload, row["system_a"], row["system_b"]):
-            said = f"limited by {backend_name(results.backends)}: no statement about {row['system_a']}"
+            said = f"limited by {backend_name(results.manifest.backends)}: no statement about {row['system_a']}"
         parts.append(f"{row['system_a']}{ratio}, {said}")
     if not parts:
         return ""
@@ -102,7 +102,7 @@ def order(results: Results, workload: str) -> str:
     if len(rows) < 2 or is_rated(rows):
         return ""
     names = list(rows["system"])
-    limited, backend = backend_limited(results.cells, workload, *names), backend_name(results.backends)
+    limited, backend = backend_limited(results.cells, workload, *names), backend_name(results.manifest.backends)
     parts = [
         f"{name} {'at least ' if is_client_bound(results.cells, name, workload) else ''}{rate(results, name, workload)}"
         f"{f' [limit: {backend}]' if name in limited else ''}"
