@@ -69,11 +69,7 @@ NAMES = {
     "planning": "plan table",
     "run_record": "manifest",
 }
-STILL_THERE = {
-    "NoAnswerError", "examination", "oracle", "renewal", "relaying", "StoppedClock", "Freezer", "opening", "strain", "strays",
-    "companions", "asked_rps", "rated", "LoadShape", "Asked", "LoadSource", "fitted", "spoilt", "disturbed", "placebo", "Recorded",
-    "agreement", "ours", "run_record",
-}  # fmt: skip
+STILL_THERE = {"relaying", "opening", "rated", "agreement", "ours", "companions", "disturbed"}
 # Rooms in which each docstring of a function begins with one of these verbs. The others follow.
 PLAIN_ROOMS = {"core", "machine", "stats", "store"}
 TEXTS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
@@ -182,7 +178,9 @@ def test_an_entry_of_the_changelog_is_one_line():
 
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_names_that_the_glossary_replaces_are_gone(name):
-    holding = [path for path in MODULES if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8"))]
+    # Recorded data keep their old names: only the migrations know them.
+    modules = [path for path in MODULES if path.name != "migrations.py"]
+    holding = [path for path in modules if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8"))]
     if name in STILL_THERE:
         assert holding, f"{name} is gone: take it out of STILL_THERE"
     else:

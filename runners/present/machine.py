@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from operator import attrgetter
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,6 +14,7 @@ from matplotlib.ticker import FuncFormatter
 
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
+from runners.core.run_manifest import CoreFacts, PreflightFinding
 from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity, quantity_parts
 from runners.present.kit.frames import measured, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, table
@@ -27,9 +27,9 @@ _MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "probl
 
 
 @themed
-def topology(cores: Sequence[Mapping[str, Any]], pinning: Mapping[str, Sequence[int]]) -> Chart:
+def topology(cores: Sequence[CoreFacts], pinning: Mapping[str, Sequence[int]]) -> Chart:
     """Every core that wrkbook may use as a box with its CPUs, coloured by the role that each CPU has."""
-    numa_node = itemgetter("node")
+    numa_node = attrgetter("node")
     by_node = {node: list(group) for node, group in groupby(sorted(cores, key=numa_node), numa_node)}
     chart, axes = panels(
         [f"NUMA node {node}" for node in by_node],
@@ -37,7 +37,7 @@ def topology(cores: Sequence[Mapping[str, Any]], pinning: Mapping[str, Sequence[
         title="The CPUs, and who runs where",
         caption="A box is a core, a cell in it one of its CPUs (hardware threads). Roles that share a CPU share its cell. "
         "E: an efficient core of a hybrid CPU.",
-        description=f"{len(cores)} cores with {sum(len(core['cpus']) for core in cores)} CPUs; "
+        description=f"{len(cores)} cores with {sum(len(core.cpus) for core in cores)} CPUs; "
         + "; ".join(f"{role}: CPU {', '.join(map(str, cpus))}" for role, cpus in pinning.items()),
         row_in=0.45,
         handles=[Patch(color=color, label=role) for role, color in _ROLES.items()],
@@ -50,8 +50,8 @@ def topology(cores: Sequence[Mapping[str, Any]], pinning: Mapping[str, Sequence[
     return chart
 
 
-def _core(ax: Axes, x: int, y: int, core: Mapping[str, Any], pinning: Mapping[str, Sequence[int]]) -> None:
-    cpus = list(core["cpus"])
+def _core(ax: Axes, x: int, y: int, core: CoreFacts, pinning: Mapping[str, Sequence[int]]) -> None:
+    cpus = list(core.cpus)
     height = 1.5 / len(cpus)
     for place, cpu in enumerate(cpus):
         roles = [role for role in _ROLES if cpu in pinning.get(role, ())]
@@ -61,7 +61,7 @@ def _core(ax: Axes, x: int, y: int, core: Mapping[str, Any], pinning: Mapping[st
             color = mixed(_ROLES[role], 0.45)
             ax.add_patch(Rectangle((x + part * width, top), width, height, color=color, linewidth=0))
         ax.add_patch(Rectangle((x, top), 0.84, height, fill=False, edgecolor=QUIET if roles else RULE))
-        name = f"CPU {cpu}" + (" E" if core["efficient"] else "")
+        name = f"CPU {cpu}" + (" E" if core.efficient else "")
         ax.text(x + 0.42, top + height / 2, name, ha="center", va="center", fontsize=8.5, color=INK if roles else QUIET)
 
 
@@ -89,16 +89,16 @@ def idle_speed(samples: pd.DataFrame) -> Chart:
     return chart
 
 
-def preflight(findings: Sequence[Mapping[str, str]]) -> Fragment:
+def preflight(findings: Sequence[PreflightFinding]) -> Fragment:
     """Return the table of the preflight's findings with their remedies; good findings come last."""
     order = list(_MARKS)
-    rows = sorted(findings, key=lambda finding: -order.index(finding["level"]))
+    rows = sorted(findings, key=lambda finding: -order.index(finding.level))
     lines = [
         [
-            Cell(finding["name"], kind="name"),
-            Cell(*_marked(finding["level"])),
-            Cell(finding["detail"], kind="words"),
-            Cell(finding["remedy"], kind="words"),
+            Cell(finding.name, kind="name"),
+            Cell(*_marked(finding.level)),
+            Cell(finding.detail, kind="words"),
+            Cell(finding.remedy, kind="words"),
         ]
         for finding in rows
     ]

@@ -24,7 +24,7 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
         _windows(results),
         _turns(results),
         _opening(results),
-        *getattr(results, "left_out", []),
+        *results.manifest.left_out,
         _virtual(results),
         _shared(results),
         _governor(results),

@@ -2,7 +2,8 @@
 
 from unittest import mock
 
-from runners.core.records import Load
+from runners.core.records import CONTROL, Load, LoadProfile
+from runners.core.trial_record import ProcessMemory
 from runners.store.ledger import Run
 from tests.analyse import synthetic
 
@@ -14,16 +15,13 @@ def trial(block, system, workload, connections, rate, *, per_connection_bytes=50
     with mock.patch.multiple(synthetic, CONNECTIONS=connections, LOAD=Load(connections, 1, 1.0)):
         label = f"{workload}@{connections}"
         record = synthetic.trial(block, system, label, [rate], status_errors=errors, server=server or system)
-    memory = {"rss_bytes": AFTER_START_BYTES, "pss_bytes": AFTER_START_BYTES, "fds_count": 7}
-    record |= {"workload_name": workload, "shape": {"name": str(connections), "connections": connections}}
-    record |= {"memory_before": memory, "memory_after": memory | {"rss_bytes": BASE_BYTES}}
-    for raw in record["windows"]:
-        for sample in raw["samples"]:
-            # Each block's server takes a little more than the one before.
-            sample["server"]["rss_peak_bytes"] = int(
-                BASE_BYTES + per_connection_bytes * connections * (1 + 0.02 * block)
-            )
-            sample["connections_count"] = connections if seen is None else seen
+    record.workload_name, record.shape = workload, LoadProfile(str(connections), connections=connections)
+    record.memory_before = ProcessMemory(rss_bytes=AFTER_START_BYTES, pss_bytes=AFTER_START_BYTES, fds_count=7)
+    record.memory_after = record.memory_before.model_copy(update={"rss_bytes": BASE_BYTES})
+    for sample in (sample for window in record.windows for sample in window.samples):
+        # Each block's server takes a little more than the one before.
+        sample.server.rss_peak_bytes = int(BASE_BYTES + per_connection_bytes * connections * (1 + 0.02 * block))
+        sample.connections_count = connections if seen is None else seen
     return record
 
 
@@ -34,26 +32,14 @@ def run_of(folder, cells, blocks=4, **about) -> Run:
     plan = {
         cell: arguments if isinstance(arguments, dict) else {"rate": arguments} for cell, arguments in cells.items()
     }
-    plan |= {("placebo", count): {**given, "server": first} for (name, count), given in plan.items() if name == first}
+    plan |= {(CONTROL, count): {**given, "server": first} for (name, count), given in plan.items() if name == first}
     labels = {f"json10@{count}" for _, count in plan}
-    run.open(
-        {
-            "started_at": "2026-01-01T00:00:00+00:00",
-            "profile": "standard",
-            "parameters": {"seed": 1, "precision": 0.02, "connections": 80},
-            "pinning": {"server": "0", "generator": "1", "housekeeping": "1"},
-            "machine": {"cpu": "a CPU", "cpus_count": 2, "kernel": "6.1"},
-            "versions": {},
-            "cells": [[system, f"json10@{count}"] for system, count in plan],
-            **synthetic.described([(system, f"json10@{count}") for system, count in plan], first),
-            "compared": sorted(labels, key=lambda label: int(label.split("@")[1])),
-            "floor": None,
-            "nonconforming": {},
-            "control_of": first,
-            "left_out": [],
-        }
-        | about
-    )
+    known = {
+        "parameters": {"seed": 1, "precision": 0.02, "connections": 80},
+        "compared": sorted(labels, key=lambda label: int(label.split("@")[1])),
+        "floor": None,
+    }
+    run.open(synthetic.manifest([(system, f"json10@{count}") for system, count in plan], first, **known | about))
     for block in range(1, blocks + 1):
         trials = [
             trial(block, system, "json10", count, **{**given, "rate": given["rate"] * (1 + 0.003 * block)})

@@ -1,5 +1,7 @@
 """Checks of trials whose load is not the plain closed loop, and who was the limit."""
 
+from dataclasses import replace
+
 import pytest
 
 from runners.analyse.checks.trial import answer_size, bottleneck, trial_checks
@@ -7,17 +9,18 @@ from runners.analyse.comparisons import launch_throughputs
 from runners.analyse.tables import build_tables, load_results
 from runners.analyse.usage import window_usage
 from runners.core.records import MEASURED_KINDS, Histogram, LoadErrors, LoadResult
+from runners.core.trial_record import Pressure, TimeSlices
 from tests.analyse.synthetic import trial, window
 
 
 def checked(record):
-    windows = [(raw, result) for raw, result in load_results(record) if raw["kind"] in MEASURED_KINDS]
+    windows = [(raw, result) for raw, result in load_results(record) if raw.kind in MEASURED_KINDS]
     return {check.name: check for check in trial_checks(record, windows)}
 
 
 def with_rate(record, rate_rps):
-    for raw in record["windows"]:
-        raw["load"]["rate_rps"] = rate_rps
+    for raw in record.windows:
+        raw.load = replace(raw.load, rate_rps=rate_rps)
     return record
 
 
@@ -32,16 +35,19 @@ def test_an_open_loop_that_achieved_less_than_it_offered_is_flagged(rate_rps, ok
 def test_answers_that_differ_in_size_by_nature_are_allowed_to_and_no_more():
     record = trial(1, "fast+a", "decode-10", [20_000.0], response_bytes=185)
     assert not checked(record)["answer size"].ok
-    assert checked(record | {"response_tolerance": 0.3})["answer size"].ok
-    assert not checked(record | {"response_tolerance": 0.1})["answer size"].ok
+    assert checked(record.model_copy(update={"response_tolerance": 0.3}))["answer size"].ok
+    assert not checked(record.model_copy(update={"response_tolerance": 0.1}))["answer size"].ok
 
 
 def test_one_verified_answer_of_unusual_length_voids_no_trial():
-    record = trial(1, "fast+a", "decode-10", [20_000.0]) | {"response_tolerance": 0.1}
-    unusual = record["verified_before"] | {"response_bytes": 2 * record["verified_before"]["response_bytes"]}
+    record = trial(1, "fast+a", "decode-10", [20_000.0]).model_copy(update={"response_tolerance": 0.1})
+    longer = 2 * record.verified_before.response_bytes
+    unusual = record.verified_before.model_copy(update={"response_bytes": longer})
     for when in ("verified_before", "verified_after"):
-        assert checked(record | {when: unusual})["answer size"].ok
-    assert not checked(record | {"verified_before": unusual, "verified_after": unusual})["answer size"].ok
+        assert checked(record.model_copy(update={when: unusual}))["answer size"].ok
+    assert not checked(record.model_copy(update={"verified_before": unusual, "verified_after": unusual}))[
+        "answer size"
+    ].ok
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,7 @@ def test_one_verified_answer_of_unusual_length_voids_no_trial():
 )
 def test_bytes_of_bodies_are_compared_with_bodies_of_the_answers_that_were_seen(body_bytes, lost, ok):
     record = trial(1, "fast+a", "decode-10", [20_000.0])
-    record["verified_before"] = record["verified_before"] | {"body_bytes": body_bytes}
+    record.verified_before = record.verified_before.model_copy(update={"body_bytes": body_bytes})
     result = LoadResult(
         20_000 + lost, 1.0, 2_000_000, 10, LoadErrors(), Histogram((1,), (1,)), bodies_only=True, unseen_count=lost
     )
@@ -80,29 +86,29 @@ def test_of_backend_and_generator_on_busy_cpus_the_one_that_used_more_is_named()
 
 def test_a_look_that_came_when_the_load_generator_had_ended_does_not_count():
     record = trial(1, "fast+a", "decode-10", [20_000.0])
-    raw = record["windows"][-1]
+    raw = record.windows[-1]
     before = {row["role"]: row["cpu_s"] for row in window_usage(record, raw, 20_000)}
-    late = raw["samples"][-1]
-    late["generator"] = {**late["generator"], "threads_count": 0, "cpu_s": float("nan")}
+    late = raw.samples[-1]
+    late.generator = late.generator.model_copy(update={"threads_count": 0, "cpu_s": float("nan")})
     assert checked(record)["pinning"].ok
     assert window_usage(record, raw, 20_000)[1]["cpu_s"] == pytest.approx(before["generator"] / 2)
     # Its helper is still there, and what the tool itself had used is gone.
-    late["generator"] |= {"threads_count": 2, "cpu_s": 0.01}
+    late.generator = late.generator.model_copy(update={"threads_count": 2, "cpu_s": 0.01})
     assert window_usage(record, raw, 20_000)[1]["cpu_s"] == pytest.approx(before["generator"] / 2)
-    for sample in raw["samples"]:
-        sample["generator"]["threads_count"] = 0
+    for sample in raw.samples:
+        sample.generator.threads_count = 0
     assert not checked(record)["pinning"].ok
 
 
 def test_a_role_that_shares_the_cpus_is_no_other_load():
     record = trial(1, "fast+a", "decode-10", [20_000.0], generator_busy=0.8)
-    record["cpus"]["backend"] = "1"
-    raw = record["windows"][-1]
+    record.cpus["backend"] = "1"
+    raw = record.windows[-1]
     alone = {row["role"]: row for row in window_usage(record, raw, 20_000)}
-    for sample in raw["samples"]:
+    for sample in raw.samples:
         # Half of what CPU 1 did was the backend's.
-        sample["backend"] = {**sample["generator"], "cpu_s": sample["generator"]["cpu_s"] / 2}
-        sample["generator"] = {**sample["generator"], "cpu_s": sample["generator"]["cpu_s"] / 2}
+        sample.generator = sample.generator.model_copy(update={"cpu_s": sample.generator.cpu_s / 2})
+        sample.backend = sample.generator.model_copy()
     shared = {row["role"]: row for row in window_usage(record, raw, 20_000)}
     assert set(shared) == {"server", "generator", "backend"}
     for role in ("generator", "backend"):
@@ -117,16 +123,16 @@ def test_a_role_that_shares_the_cpus_is_no_other_load():
 def in_turns(record, *, stood_s=3.0, companions_s=2.7, shown=1.0, late_s=0.0):
     """The record as one whose windows were measured in turns, stopped for `stood_s` while others used the CPUs."""
     for raw, result in load_results(record):
-        raw["turns"] = {"round": "1.1", "count": 25, "ran_s": result.duration_s / shown}
-        raw["turns"]["late_s"] = {"generator": 1e-4, "server": late_s}
-        for place, sample in enumerate(raw["samples"]):
-            share = place / (len(raw["samples"]) - 1)
-            sample["at_s"] += share * stood_s
-            sample["stood_s"] = share * stood_s
-            sample["companions"] = {"0": share * companions_s, "1": share * companions_s}
-            for times in sample["cpus"].values():
-                times["user_s"] += share * companions_s
-                times["idle_s"] += share * (stood_s - companions_s)
+        late = {"generator": 1e-4, "server": late_s}
+        raw.slices = TimeSlices(round="1.1", count=25, ran_s=result.duration_s / shown, late_s=late)
+        for place, sample in enumerate(raw.samples):
+            share = place / (len(raw.samples) - 1)
+            sample.at_s += share * stood_s
+            sample.suspended_s = share * stood_s
+            sample.co_scheduled_cpu_s = {0: share * companions_s, 1: share * companions_s}
+            for times in sample.cpus.values():
+                times.user_s += share * companions_s
+                times.idle_s += share * (stood_s - companions_s)
     return record
 
 
@@ -134,7 +140,7 @@ def test_of_a_window_in_turns_shares_are_of_the_time_in_which_it_ran_and_compani
     piece = trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5)
     turns = in_turns(trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5))
     before, after = (
-        {row["role"]: row for row in window_usage(record, record["windows"][-1], 20_000)} for record in (piece, turns)
+        {row["role"]: row for row in window_usage(record, record.windows[-1], 20_000)} for record in (piece, turns)
     )
     for role in ("server", "generator"):
         for column in ("used_fraction", "cpu_per_request_sampled_s", "context_switches_rps"):
@@ -146,9 +152,9 @@ def test_of_a_window_in_turns_shares_are_of_the_time_in_which_it_ran_and_compani
 
 def test_other_load_is_seen_in_turns_too():
     record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0]))
-    for raw in record["windows"]:
-        for place, sample in enumerate(raw["samples"]):
-            sample["companions"]["0"] -= place * 0.5
+    for raw in record.windows:
+        for place, sample in enumerate(raw.samples):
+            sample.co_scheduled_cpu_s[0] -= place * 0.5
     assert not checked(record)["other load"].ok
 
 
@@ -175,9 +181,10 @@ def test_a_clock_or_a_server_that_did_not_stand_still_makes_a_trial_void(shown, 
     ],
 )
 def test_the_backend_s_own_count_proves_that_the_work_was_done(work, ok):
-    record = trial(1, "fast+a", "decode-10", [20_000.0]) | {"work_per_request": {"sql2": {"calls": 1, "rows": 20}}}
-    for raw in record["windows"]:
-        raw["backend_work"] = work and {
+    record = trial(1, "fast+a", "decode-10", [20_000.0])
+    record.work_per_request = {"sql2": {"calls": 1, "rows": 20}}
+    for raw in record.windows:
+        raw.backend_work = work and {
             kind: dict(zip(("calls", "rows"), numbers, strict=True)) for kind, numbers in work.items()
         }
     check = checked(record)["backend work"]
@@ -185,12 +192,12 @@ def test_the_backend_s_own_count_proves_that_the_work_was_done(work, ok):
     assert check.void
 
 
-def strained(**at_the_end):
+def under_pressure(**at_the_end):
     record = trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0])
     calm = {"throttled_count": 7, "clock_hz": 3_000_000_000, "memory_stall_s": 1.5, "swapped_pages_count": 40}
-    for raw in record["windows"]:
-        for look, sample in enumerate(raw["samples"]):
-            sample["strain"] = calm | (at_the_end if look == 2 else {})
+    for raw in record.windows:
+        for look, sample in enumerate(raw.samples):
+            sample.pressure = Pressure(**calm | (at_the_end if look == 2 else {}))
     return checked(record)
 
 
@@ -207,14 +214,14 @@ def strained(**at_the_end):
         ({"throttled_count": None, "clock_hz": None, "memory_stall_s": None}, set()),
     ],
 )
-def test_a_machine_under_strain_is_flagged_and_no_trial_is_void_for_it(at_the_end, flagged):
-    checks = strained(**at_the_end)
+def test_a_machine_under_pressure_is_flagged_and_no_trial_is_void_for_it(at_the_end, flagged):
+    checks = under_pressure(**at_the_end)
     assert {name for name in ("throttling", "memory pressure") if not checks[name].ok} == flagged
     assert not checks["throttling"].void
     assert not checks["memory pressure"].void
 
 
-def test_a_record_from_before_strain_was_looked_at_is_not_held_against_the_machine():
+def test_a_record_from_before_pressure_was_sampled_is_not_held_against_the_machine():
     checks = checked(trial(1, "fast+a", "decode-10", [20_000.0]))
     assert checks["throttling"].ok
     assert checks["memory pressure"].ok
@@ -225,31 +232,31 @@ def with_cpu_times(record, *, visible, unattributed=0.0):
 
     ``/proc/stat`` shows neither as idle.
     """
-    for raw in record["windows"]:
-        for sample in raw["samples"]:
-            at_s = sample["at_s"]
-            sample["others"] = {cpu: visible.get(cpu, 0.0) * at_s for cpu in sample["cpus"]}
-            for cpu, times in sample["cpus"].items():
-                busy_s = min(times["idle_s"], (visible.get(cpu, 0.0) + unattributed) * at_s)
-                times["idle_s"] -= busy_s
-                times["system_s"] += busy_s
+    for raw in record.windows:
+        for sample in raw.samples:
+            at_s = sample.at_s
+            sample.other_cpu_s = {cpu: visible.get(cpu, 0.0) * at_s for cpu in sample.cpus}
+            for cpu, times in sample.cpus.items():
+                busy_s = min(times.idle_s, (visible.get(cpu, 0.0) + unattributed) * at_s)
+                times.idle_s -= busy_s
+                times.system_s += busy_s
     return record
 
 
 def other_load_of(visible, unattributed=0.0, idle=None):
     record = trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0], server_busy=0.7, generator_busy=0.7)
-    record["idle_other_fraction"] = idle or {}
+    record.idle_other_fraction = idle or {}
     return checked(with_cpu_times(record, visible=visible, unattributed=unattributed))["other load"]
 
 
 def test_the_kernel_s_own_work_on_an_idle_machine_is_no_other_load():
     # As seen on the generator's CPU: 5 % neither idle nor of any process, beside 25 % idle.
-    check = other_load_of({"0": 0.0005, "1": 0.001}, unattributed=0.05)
+    check = other_load_of({0: 0.0005, 1: 0.001}, unattributed=0.05)
     assert check.ok
     assert "at most 0.1%" in check.detail
 
 
-@pytest.mark.parametrize(("cpu", "share", "void"), [("0", 0.05, False), ("1", 0.05, False), ("0", 0.15, True)])
+@pytest.mark.parametrize(("cpu", "share", "void"), [(0, 0.05, False), (1, 0.05, False), (0, 0.15, True)])
 def test_a_foreign_process_is_flagged_and_on_the_server_s_cpus_above_a_tenth_the_trial_is_void(cpu, share, void):
     check = other_load_of({cpu: share}, unattributed=0.03)
     assert not check.ok
@@ -258,34 +265,34 @@ def test_a_foreign_process_is_flagged_and_on_the_server_s_cpus_above_a_tenth_the
 
 
 def test_what_other_processes_use_on_the_idle_machine_too_is_subtracted():
-    idle = {"0": 0.03, "1": 0.03}
-    assert other_load_of({"0": 0.045, "1": 0.045}, idle=idle).ok
-    assert not other_load_of({"0": 0.06, "1": 0.045}, idle=idle).ok
-    assert not other_load_of({"0": 0.12}, idle=idle).void
-    assert other_load_of({"0": 0.14}, idle=idle).void
+    idle = {0: 0.03, 1: 0.03}
+    assert other_load_of({0: 0.045, 1: 0.045}, idle=idle).ok
+    assert not other_load_of({0: 0.06, 1: 0.045}, idle=idle).ok
+    assert not other_load_of({0: 0.12}, idle=idle).void
+    assert other_load_of({0: 0.14}, idle=idle).void
 
 
 def test_a_machine_that_was_busy_before_the_run_excuses_no_other_load():
-    check = other_load_of({"0": 0.2, "1": 0.2}, idle={"0": 1.0, "1": 0.7})
+    check = other_load_of({0: 0.2, 1: 0.2}, idle={0: 1.0, 1: 0.7})
     assert not check.ok
     assert check.void
 
 
 def test_a_process_that_ran_elsewhere_takes_no_more_than_what_is_left_of_a_cpu():
     record = trial(1, "fast+a", "decode-10", [20_000.0], server_busy=1.0, generator_busy=0.7)
-    for sample in record["windows"][-1]["samples"]:
-        sample["others"] = {"0": 0.9 * sample["at_s"], "1": 0.0}
+    for sample in record.windows[-1].samples:
+        sample.other_cpu_s = {0: 0.9 * sample.at_s, 1: 0.0}
     assert checked(record)["other load"].ok
 
 
 def test_a_process_outside_of_this_container_is_seen_by_what_nobody_here_used():
-    assert not other_load_of({"0": 0.0, "1": 0.0}, unattributed=0.2).ok
+    assert not other_load_of({0: 0.0, 1: 0.0}, unattributed=0.2).ok
 
 
 def with_percentiles(record, throughput_rps=10_000.0):
     """A record whose windows are in time slices, with one window in one piece."""
     record = in_turns(record)
-    record["windows"].append(window(throughput_rps, "percentiles"))
+    record.windows.append(window(throughput_rps, "percentiles"))
     return record
 
 
@@ -325,5 +332,5 @@ def test_the_virtual_clock_is_checked_in_time_slices_and_the_rest_in_all_measure
     record = with_percentiles(trial(1, "fast+a", "decode-10", [20_000.0]))
     assert checked(record)["clock"].ok
     assert "3 looks" not in checked(record)["pinning"].detail
-    record["windows"][-1]["server_listened"] = False
+    record.windows[-1].server_listened = False
     assert not checked(record)["answering process"].ok

@@ -11,14 +11,16 @@ CLAIMS = {claim.id: claim for claim in load_claims()}
 RUN = SimpleNamespace(
     machine={"cpu": "AMD EPYC"},
     systems={"net-http": System("net-http"), "express": System("express")},
-    versions={
-        "components": {
-            "Go (net-http)": "1.27",
-            "Express (express)": "5.3",
-            "Go (gin)": "1.27",
-            "simdjson (drogon)": "4.6",
+    manifest=SimpleNamespace(
+        versions={
+            "components": {
+                "Go (net-http)": "1.27",
+                "Express (express)": "5.3",
+                "Go (gin)": "1.27",
+                "simdjson (drogon)": "4.6",
+            }
         }
-    },
+    ),
 )
 
 

@@ -1,6 +1,7 @@
 """What grows with connections: memory, errors, and what the judge of claims reads of such a run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def results(tmp_path_factory):
 
 
 def windows_of(record):
-    return [(raw, result) for raw, result in load_results(record) if raw["kind"] == "window"]
+    return [(raw, result) for raw, result in load_results(record) if raw.kind == "window"]
 
 
 def test_a_connection_s_memory_is_the_mean_of_the_blocks_slopes_with_their_spread(results):
@@ -81,8 +82,8 @@ def test_connections_that_are_not_open_are_flagged(seen, ok):
 
 def test_the_time_in_which_connections_were_opened_is_no_time_of_the_window():
     record = trial(1, "gin", "json10", 10_000, 40_000.0)
-    for raw in record["windows"]:
-        raw["load"] |= {"ramp_up_s": 0.5, "duration_s": 0.5}
+    for raw in record.windows:
+        raw.load = replace(raw.load, ramp_up_s=0.5, duration_s=0.5)
     ((_, result),) = windows_of(record)
     assert result.duration_s == pytest.approx(0.5)
     assert result.throughput_rps == pytest.approx(80_000.0)

@@ -34,7 +34,7 @@ what = "w"
 
 
 def analysed(tmp_path, rates, **about):
-    control = {("placebo", "decode-10"): 24e3}
+    control = {("control", "decode-10"): 24e3}
     record = {"control_of": "drogon+simdjson"}
     return analyse(run_of(tmp_path, rates | control, experiment="07-x", record=record, **about))
 

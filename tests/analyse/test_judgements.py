@@ -432,7 +432,7 @@ def test_failed_cells_have_no_rank():
 
 
 def test_a_real_run_is_judged(tmp_path):
-    rates = {("fast+a", "decode-1"): 2000.0, ("slow+b", "decode-1"): 1000.0, ("placebo", "decode-1"): 2000.0}
+    rates = {("fast+a", "decode-1"): 2000.0, ("slow+b", "decode-1"): 1000.0, ("control", "decode-1"): 2000.0}
     results = analyse(synthetic.run_of(tmp_path, rates))
     generator = results.cells["generator"].iloc[0]
     run = {"02-json-decode": results}

@@ -24,7 +24,7 @@ RATES = {
     ("fast+a", "decode-10"): 60_000.0,
     ("fast+b", "decode-10"): 60_100.0,
     ("slow+c", "decode-10"): 30_000.0,
-    ("placebo", "decode-10"): 60_000.0,
+    ("control", "decode-10"): 60_000.0,
     ("fast", "discard-10"): 75_000.0,
     ("slow", "discard-10"): 40_000.0,
 }
@@ -69,7 +69,7 @@ def test_every_other_system_is_compared_with_the_leader_and_only_these_have_verd
     frame = results.comparisons
     family = frame[frame["family"] == "leader"]
     fastest = results.cells[results.cells["workload"] == "decode-10"].set_index("system")["throughput_rps"]
-    assert set(family["system_b"]) == {fastest.drop("placebo").idxmax()}
+    assert set(family["system_b"]) == {fastest.drop("control").idxmax()}
     assert len(family) == 2
     assert (family["ratio"] <= 1).all()
     assert set(frame[frame["family"] != "leader"]["verdict"]) == {""}
@@ -85,12 +85,12 @@ def test_the_intervals_of_a_family_are_wider_than_those_of_a_pair_alone(results)
 
 def test_the_control_gives_the_noise_floor_and_is_compared_with_its_twin_only(results):
     assert 1.0 < results.noise_floor_ratio["decode-10"] < 1.02
-    control = comparison(results, "placebo", "fast+a")
+    control = comparison(results, "control", "fast+a")
     assert results.noise_floor_ratio["decode-10"] == pytest.approx(max(control["ratio_high"], 1 / control["ratio_low"]))
     pairs = results.comparisons[
-        (results.comparisons["system_a"] == "placebo") | (results.comparisons["system_b"] == "placebo")
+        (results.comparisons["system_a"] == "control") | (results.comparisons["system_b"] == "control")
     ]
-    assert pairs[["system_a", "system_b"]].to_numpy().tolist() == [["placebo", "fast+a"]]
+    assert pairs[["system_a", "system_b"]].to_numpy().tolist() == [["control", "fast+a"]]
 
 
 def test_the_share_of_the_floor_is_that_of_the_same_server(results):
@@ -110,7 +110,7 @@ def test_cpu_memory_and_service_times_are_per_request_and_in_units(results):
 
 
 def test_sixteen_samples_beyond_estimate_a_percentile_and_fewer_than_ten_do_not(tmp_path):
-    found = analyse(run_of(tmp_path, {("fast+a", "decode-10"): 1000.0, ("placebo", "decode-10"): 1000.0}, blocks=2))
+    found = analyse(run_of(tmp_path, {("fast+a", "decode-10"): 1000.0, ("control", "decode-10"): 1000.0}, blocks=2))
     row = cell(found, "fast+a")
     assert not math.isnan(row["p99_s"])
     assert math.isnan(row["p99_99_s"])
@@ -149,7 +149,7 @@ rates = st.floats(min_value=2_000.0, max_value=90_000.0)
 @settings(max_examples=15, deadline=None)
 @given(first=rates, second=rates, blocks=st.integers(1, 5), noise=st.floats(0.0, 0.2), chance=st.integers(0, 99))
 def test_every_published_throughput_lies_within_the_range_of_its_own_windows(first, second, blocks, noise, chance):
-    cells = {("fast+a", "decode-10"): first, ("slow+c", "decode-10"): second, ("placebo", "decode-10"): first}
+    cells = {("fast+a", "decode-10"): first, ("slow+c", "decode-10"): second, ("control", "decode-10"): first}
     with TemporaryDirectory() as folder:
         found = analyse(run_of(Path(folder), cells, blocks=blocks, noise=min(noise, 0.2), chance=chance))
     windows = found.trials[(found.trials["kind"] == "window") & ~found.trials["void"]]
@@ -166,8 +166,8 @@ def test_ten_lines_of_pandas_give_every_throughput_ratio_interval_and_n(results,
     sound = trials[(trials["kind"] == "window") & ~trials["void"]]
     launches = np.log(sound["throughput_rps"]).groupby([sound["workload"], sound["system"], sound["block"]]).mean()
     means = np.exp(launches.groupby(["workload", "system"]).mean())
-    leader = means["decode-10"].drop("placebo").idxmax()
-    blocks = launches["decode-10"].unstack("system").drop(columns="placebo")
+    leader = means["decode-10"].drop("control").idxmax()
+    blocks = launches["decode-10"].unstack("system").drop(columns="control")
     apart = blocks.drop(columns=leader).sub(blocks[leader], axis=0)
     k, n = blocks.shape[1], len(blocks)
     arm = stats.t.ppf(1 - 0.05 / (k * (k - 1)), n - 1) * apart.sem()
@@ -203,7 +203,7 @@ def test_without_the_share_of_the_connections_that_little_s_law_finds_there_are_
         ({"status_errors": 1000}, "errors"),
         ({"response_bytes": 149}, "answer size"),
         ({"steal": 0.2, "server_busy": 0.8}, "steal"),
-        ({"strays": [{"thread": "x", "cpu": 1, "allowed": "0-1"}]}, "pinning"),
+        ({"unpinned": [{"thread": "x", "cpu": 1, "allowed": "0-1"}]}, "pinning"),
     ],
 )
 def test_a_void_trial_is_left_out_and_listed(tmp_path, about, check):
@@ -228,8 +228,8 @@ def test_while_it_measures_a_run_knows_which_of_its_windows_will_not_count(about
 def test_what_a_void_trial_cost_is_in_no_number(tmp_path):
     run = run_of(tmp_path, RATES, blocks=2, noise=0, drift=0)
     before = cell(analyse(run), "slow+c")
-    strays = [{"thread": "x", "cpu": 1, "allowed": "0-1"}]
-    run.write_block(3, [trial(3, "slow+c", "decode-10", [10 * RATES["slow+c", "decode-10"]] * 2, strays=strays)])
+    unpinned = [{"thread": "x", "cpu": 1, "allowed": "0-1"}]
+    run.write_block(3, [trial(3, "slow+c", "decode-10", [10 * RATES["slow+c", "decode-10"]] * 2, unpinned=unpinned)])
     after = cell(analyse(run), "slow+c")
     for name in ("cpu_per_request_s", "context_switches_per_request_ratio", "generator_cpu_per_request_s", "p99_s"):
         assert after[name] == pytest.approx(before[name], rel=1e-9), name

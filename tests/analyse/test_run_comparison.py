@@ -16,7 +16,7 @@ from tests.analyse.synthetic import run_of
 RATES = {
     ("fast+a", "decode-10"): 60_000.0,
     ("slow+c", "decode-10"): 30_000.0,
-    ("placebo", "decode-10"): 60_000.0,
+    ("control", "decode-10"): 60_000.0,
     ("fast", "discard-10"): 75_000.0,
     ("slow", "discard-10"): 40_000.0,
 }
@@ -83,7 +83,7 @@ def test_service_times_and_cpu_time_fall_as_the_throughput_grows(found):
 
 
 def test_the_control_is_shown_without_a_verdict(found):
-    assert cell(found, "placebo")["verdict"] == ""
+    assert cell(found, "control")["verdict"] == ""
 
 
 def test_the_cells_of_unchanged_servers_show_that_the_machine_held_still(found):

@@ -1,19 +1,19 @@
 """Two records: what may differ between them, and what is refused by name."""
 
-import copy
-
 import pytest
 
 from runners.analyse.run_differences import check_comparable, differences, refused, unchanged_servers
 from runners.core.errors import WrkbookError
+from runners.core.run_manifest import RunManifest
 from runners.store.ledger import Run
+from tests.analyse.synthetic import manifest
 
-RECORD = {
-    "started_at": "2026-01-01T00:00:00+00:00",
-    "parameters": {"profile": "standard", "connections": 80, "precision": 0.02, "budget_minutes": 15.0, "seed": 1},
-    "pinning": {"server": "0", "generator": "1", "housekeeping": "1"},
-    "machine": {"cpu": "a CPU", "kernel": "6.1", "mitigations": {"mds": "Not affected"}},
-    "versions": {
+RECORD = manifest(
+    [("gin+encoding/json", "decode-1"), ("drogon+simdjson", "decode-1")],
+    "gin+encoding/json",
+    parameters={"profile": "standard", "connections": 80, "precision": 0.02, "budget_minutes": 15.0, "seed": 1},
+    machine={"cpu": "a CPU", "kernel": "6.1", "mitigations": {"mds": "Not affected"}},
+    versions={
         "components": {"gin (gin)": "v1", "Drogon (drogon)": "1.9"},
         "flags": {"drogon": "-O3"},
         "image": {"suite": "Debian forky", "key": "k1"},
@@ -22,19 +22,18 @@ RECORD = {
         "git_commit": "c1",
         "git_state": "clean",
     },
-    "cells": [["gin+encoding/json", "decode-1"], ["drogon+simdjson", "decode-1"]],
-}
+)
 
 
 def changed(path, value):
-    """The record with one fact changed; `path` is its place."""
-    record = copy.deepcopy(RECORD)
+    """The manifest with one fact changed; `path` is its place."""
+    content = RECORD.model_dump()
     *folders, last = path
-    target = record
+    target = content
     for folder in folders:
         target = target[folder]
     target[last] = value
-    return record
+    return RunManifest.model_validate(content)
 
 
 def opened(tmp_path, run_id, record, experiment="02-json-decode"):
@@ -90,7 +89,7 @@ def test_dates_and_limits_of_measuring_are_no_difference(path, value):
 
 def test_all_that_was_not_measured_alike_is_told_at_once(tmp_path):
     record = changed(("machine", "kernel"), "6.2")
-    record["parameters"]["connections"] = 40
+    record.parameters["connections"] = 40
     a, b = opened(tmp_path, "a", RECORD), opened(tmp_path, "b", record)
     with pytest.raises(WrkbookError, match=r"machine\.kernel .*parameters\.connections"):
         check_comparable(a, b)
@@ -111,7 +110,7 @@ def test_runs_of_different_experiments_are_refused_whatever_was_told(tmp_path, a
 def test_servers_of_the_same_build_are_unchanged_whatever_the_commit_says():
     a = changed(("versions", "builds"), {"gin": "g1", "drogon": "d1"})
     b = changed(("versions", "builds"), {"gin": "g1", "drogon": "d2"})
-    b["versions"]["git_commit"] = "c2"
+    b.versions["git_commit"] = "c2"
     assert unchanged_servers(a, b) == {"gin"}
 
 

@@ -8,10 +8,10 @@ from tests.analyse.synthetic import run_of
 RATES = {
     ("fast+a", "text"): 2000.0,
     ("slow", "text"): 1000.0,
-    ("placebo", "text"): 2000.0,
+    ("control", "text"): 2000.0,
     ("fast+a", "text@other"): 1500.0,
     ("slow", "text@other"): 900.0,
-    ("placebo", "text@other"): 1500.0,
+    ("control", "text@other"): 1500.0,
     ("slow", "json@other"): 900.0,
 }
 

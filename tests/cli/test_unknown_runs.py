@@ -8,6 +8,7 @@ import pytest
 
 from runners.core.folders import PROJECT
 from runners.store.ledger import Run
+from tests.analyse.synthetic import manifest
 
 _COMMAND = """
 import sys
@@ -24,7 +25,7 @@ finally:
     "arguments", [["compare", "r1", "r2"], ["compare", "r2", "r1", "--experiment", "01"], ["report", "r2"]]
 )
 def test_an_unknown_run_lists_the_runs_with_their_states_before_anything_large_is_imported(tmp_path, arguments):
-    Run("01-ping", "r1", tmp_path / "raw").open({})
+    Run("01-ping", "r1", tmp_path / "raw").open(manifest())
     outcome = subprocess.run(
         [sys.executable, "-c", _COMMAND, *arguments],
         capture_output=True,

@@ -12,11 +12,11 @@ from tests.e2e.test_compare import wrkbook
 pytestmark = pytest.mark.e2e
 
 DECODE = {("gin+encoding/json", "decode-10"): 8e3, ("drogon+simdjson", "decode-10"): 24e3,
-          ("drogon+glaze", "decode-10"): 22e3, ("placebo", "decode-10"): 8e3}  # fmt: skip
-SCALE = {("net-http", "json10@20"): 60e3, ("net-http", "json10@19900"): 47e3, ("placebo", "json10@20"): 60e3}
+          ("drogon+glaze", "decode-10"): 22e3, ("control", "decode-10"): 8e3}  # fmt: skip
+SCALE = {("net-http", "json10@20"): 60e3, ("net-http", "json10@19900"): 47e3, ("control", "json10@20"): 60e3}
 FAULTY = {("drogon-as-published+simdjson", "decode-as-published-10"): 30e3, ("drogon+simdjson", "decode-10"): 24e3,
           ("gin-as-published+encoding/json", "decode-as-published-10"): 4e3, ("gin+encoding/json", "decode-10"): 8e3,
-          ("placebo", "decode-10"): 24e3}  # fmt: skip
+          ("control", "decode-10"): 24e3}  # fmt: skip
 PLACE = "07-published-claims"
 PARAMETERS = {"profile": "standard", "seed": 1, "precision": 0.02, "connections": 80}
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 RATES = {
     ("fast+a", "decode-10"): 60_000.0,
     ("slow+c", "decode-10"): 30_000.0,
-    ("placebo", "decode-10"): 60_000.0,
+    ("control", "decode-10"): 60_000.0,
     ("fast", "discard-10"): 75_000.0,
     ("slow", "discard-10"): 40_000.0,
 }
@@ -109,7 +109,7 @@ def test_a_run_and_itself_are_equivalent_and_json_is_all_that_is_printed(data):
     outcome = compare(data, "before", "before", "--json")
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     (found,) = json.loads(outcome.stdout)
-    assert {cell["verdict"] for cell in found["cells"] if cell["system"] != "placebo"} == {"equivalent"}
+    assert {cell["verdict"] for cell in found["cells"] if cell["system"] != "control"} == {"equivalent"}
     assert found["html"].endswith("before--before/02-json-decode/report.html")
 
 

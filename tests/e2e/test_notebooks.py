@@ -150,7 +150,7 @@ def test_papermill_alone_gives_the_same_cells(tmp_path):
     outcome = subprocess.run(command, capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     summary = json.loads((tmp_path / "processed/01-ping/alone/summary.json").read_text())
-    assert {cell["system"] for cell in summary["cells"]} == {"gin", "beast", "placebo"}
+    assert {cell["system"] for cell in summary["cells"]} == {"gin", "beast", "control"}
     assert (tmp_path / "out.ipynb").exists()
 
 

@@ -100,7 +100,7 @@ def test_the_first_conclusions_are_about_cost_and_none_ranks_by_times_of_bursts(
 def test_a_limit_by_the_backend_is_named_in_the_conclusions(summary):
     said = " ".join(summary["conclusions"])
     for cell in summary["cells"]:
-        if cell["bottleneck"] == "backend" and cell["system"] != "placebo":
+        if cell["bottleneck"] == "backend" and cell["system"] != "control":
             assert re.search(rf"nginx was the limit of [^.]*{cell['system']}", said), cell
 
 

@@ -9,8 +9,9 @@ from runners.experiments import comparison
 from runners.experiments.comparison import TwoRuns, find_pairs
 from runners.store import states
 from runners.store.ledger import Run
+from tests.analyse.synthetic import manifest
 
-RECORD = {"parameters": {"connections": 80}, "machine": {"kernel": "6.1"}, "versions": {}, "cells": []}
+RECORD = manifest(parameters={"connections": 80}, machine={"kernel": "6.1"})
 PLACES = {
     "01-ping": ["early", "late", "ping-only"],
     "02-json-decode": ["early", "late", "decode-only"],
@@ -88,7 +89,7 @@ def test_a_wrong_parameter_of_the_notebook_is_named(raw, values, told):
 
 
 def test_the_notebook_refuses_runs_that_were_not_measured_alike_unless_told_to(raw):
-    Run("01-ping", "elsewhere", raw).open({**RECORD, "machine": {"kernel": "6.2"}})
+    Run("01-ping", "elsewhere", raw).open(RECORD.model_copy(update={"machine": {"kernel": "6.2"}}))
     values = {"run_a": "ping-only", "run_b": "elsewhere"}
     with pytest.raises(WrkbookError, match=r"machine\.kernel \(6\.1 in A, 6\.2 in B\)"):
         TwoRuns(values)

@@ -8,6 +8,9 @@ from runners.core.errors import WrkbookError
 from runners.experiments.experiment import Experiment
 from runners.experiments.manifest import idle_other
 from runners.store.ledger import Run
+from tests.analyse.synthetic import manifest
+
+WINDOWS = {"warmup_s": 0.1, "window_s": 0.5, "windows_count": 3}
 
 
 @pytest.fixture
@@ -18,14 +21,14 @@ def begun(tmp_path):
         experiment = Experiment("01-ping", {"run_id": run_id}, workloads=["ping"], **changed)
         experiment.run_plan = replace(experiment.run_plan, run=Run("01-ping", run_id, tmp_path))
         if record is not None:
-            experiment.run.open(record)
+            experiment.run.open(manifest(**record))
         return experiment
 
     return begin
 
 
 def test_a_run_goes_on_and_is_told_with_the_windows_that_it_was_begun_with(begun):
-    windows = {"warmup_s": 0.1, "window_s": 7.0, "windows_count": 3}
+    windows = {"warmup_s": 0.1, "window_s": 7.0, "windows_count": 3, "slice_s": 0.0}
     profile = begun({"windows": windows}).run_plan.profile
     assert {name: getattr(profile, name) for name in windows} == windows
 
@@ -33,13 +36,13 @@ def test_a_run_goes_on_and_is_told_with_the_windows_that_it_was_begun_with(begun
 def test_a_new_run_and_one_that_says_nothing_of_its_windows_have_those_of_the_profile(begun):
     new, old = begun(None, "new"), begun({}, "old")
     assert new.run_plan.profile == new.parameters.effective_profile
-    assert replace(old.run_plan.profile, slice_s=new.run_plan.profile.slice_s) == new.run_plan.profile
+    assert old.run_plan.profile == new.run_plan.profile
 
 
-def test_a_run_that_was_begun_before_there_were_time_slices_goes_on_in_one_piece(begun):
+def test_a_run_that_was_begun_in_one_piece_or_in_other_slices_goes_on_so(begun):
     assert begun(None, "new").run_plan.profile.slice_s == 0.1
-    assert begun({"windows": {"window_s": 0.5}}, "old").run_plan.profile.slice_s == 0
-    assert begun({"windows": {"slice_s": 0.01}}, "changed").run_plan.profile.slice_s == 0.01
+    assert begun({"windows": WINDOWS | {"slice_s": 0.0}}, "old").run_plan.profile.slice_s == 0
+    assert begun({"windows": WINDOWS | {"slice_s": 0.01}}, "changed").run_plan.profile.slice_s == 0.01
 
 
 def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_at_least(begun):
@@ -49,14 +52,15 @@ def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_
 
 @pytest.mark.parametrize("slice_s", [0.0, 0.1])
 def test_a_resumed_run_keeps_the_choice_of_time_slices_and_its_reason(begun, slice_s):
-    slices = {"asked": "auto", "slice_s": slice_s, "reason": "the machine is such and such"}
-    idle = {"idle": {"other_fraction": {"0": 0.01}}}
-    resumed = begun({"windows": {"slice_s": slice_s}, "slices": slices, "about_machine": idle})
+    slices = {"requested": "auto", "slice_s": slice_s, "reason": "the machine is such and such"}
+    shares = {"steal_fraction": {}, "other_fraction": {0: 0.01}, "speed_spread": {}}
+    about = {"idle": {"duration_s": 2.0, **shares}, "idle_speed": []}
+    resumed = begun({"windows": WINDOWS | {"slice_s": slice_s}, "slices": slices, "about_machine": about})
     assert resumed.parameters.slices == "auto"
     assert resumed.run_plan.profile.slice_s == slice_s
     assert "the machine is such and such" in resumed.plan().text
     assert ("in time slices of 100 ms" in resumed.plan().text) == (slice_s > 0)
-    assert idle_other(resumed.run) == {"0": 0.01}
+    assert idle_other(resumed.run) == {0: 0.01}
 
 
 def test_before_a_run_the_plan_says_what_the_choice_of_time_slices_will_depend_on(begun):

@@ -5,7 +5,7 @@ import pytest
 from runners.experiments.run_selection import gather, recorded
 from tests.analyse.synthetic import run_of
 
-RATES = {("fast+a", "decode-10"): 60_000.0, ("slow+c", "decode-10"): 30_000.0, ("placebo", "decode-10"): 60_000.0}
+RATES = {("fast+a", "decode-10"): 60_000.0, ("slow+c", "decode-10"): 30_000.0, ("control", "decode-10"): 60_000.0}
 NAME = "02-json-decode"
 
 

@@ -9,6 +9,7 @@ import psutil
 
 from runners.analyse.tables import Tables, build_tables
 from runners.core.parameters import Profile
+from runners.core.trial_record import TrialRecord
 from runners.generators.registry import GENERATORS
 from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
@@ -21,6 +22,7 @@ from runners.measure.settings import BlockSettings
 from runners.store.ledger import Run
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue
+from tests.analyse.synthetic import manifest
 from tests.faults.harness import described
 
 _PROFILE = Profile(0.1, 0.5, 1, 1, 1, 1.0, "for tests")
@@ -60,12 +62,12 @@ def settings(folder: Path, generator=None) -> BlockSettings:
     return BlockSettings(cells, artifacts, source, _PROFILE, 4, 1, "pretty", 1)
 
 
-def measured(chosen: BlockSettings, ledger: Path, step=lambda _: None) -> tuple[dict[str, dict], Tables]:
+def measured(chosen: BlockSettings, ledger: Path, step=lambda _: None) -> tuple[dict[str, TrialRecord], Tables]:
     """Measure one block into a ledger and read it back; nothing may be left of it. System → record, and the tables."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     threads, descriptors = psutil.Process().num_threads(), psutil.Process().num_fds()
     run = Run("faults", "block", ledger)
-    run.open({})
+    run.open(manifest())
     records = measure_block(chosen, 1, set(), step)
     run.write_block(1, records)
     left = [process for process in psutil.Process().children(recursive=True) if process.pid not in before]
@@ -77,7 +79,7 @@ def measured(chosen: BlockSettings, ledger: Path, step=lambda _: None) -> tuple[
     assert psutil.Process().num_fds() <= descriptors
     found = list(run.trials())
     assert len(found) == len(records)
-    return {record["system"]: record for record in found}, build_tables(found)
+    return {record.system: record for record in found}, build_tables(found)
 
 
 def voids(tables: Tables, system: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ import pytest
 from runners.core.errors import WrkbookError
 from runners.store import ledger
 from runners.store.ledger import Run
+from tests.analyse.synthetic import manifest, trial
 from tests.faults.blocks import measured, servers, settings
 from tests.faults.harness import (
     EXPERIMENT,
@@ -30,7 +31,7 @@ def mountable():
 needs_mount = pytest.mark.skipif(
     not mountable(), reason="only root can mount a small tmpfs, and not in every container"
 )
-TRIAL = {"system": "a", "workload": "ping", "windows": []}
+TRIAL = trial(1, "a", "ping", [20_000.0])
 
 
 @contextmanager
@@ -48,11 +49,11 @@ def small_disk(folder, size):
 def test_a_block_that_does_not_fit_on_the_disk_is_not_there_at_all_and_fits_later(tmp_path):
     with small_disk(tmp_path / "disk", "64k") as disk:
         run = Run("faults", "full", disk)
-        run.open({"parameters": {}})
+        run.open(manifest(parameters={}))
         run.write_block(1, [TRIAL])
         noise = os.urandom(100_000).hex()
         with pytest.raises(WrkbookError, match=r"could not be written: No space left on device[\s\S]*df -h"):
-            run.write_block(2, [TRIAL, {**TRIAL, "system": "b", "noise": noise}])
+            run.write_block(2, [TRIAL, TRIAL.model_copy(update={"system": "b", "path": noise})])
         assert sorted(path.name for path in run.folder.iterdir()) == ["block-001", "run.json"]
         run.write_block(2, [TRIAL])
         assert len(list(run.trials())) == 2
@@ -63,7 +64,7 @@ def test_a_run_on_a_disk_without_any_room_says_so_and_leaves_nothing(tmp_path):
     with small_disk(tmp_path / "disk", "64k") as disk:
         (disk / "ballast").write_bytes(bytes(56 * 1024))
         with pytest.raises(WrkbookError, match="No space left on device"):
-            Run("faults", "full", disk).open({"parameters": {"text": "x" * 20_000}})
+            Run("faults", "full", disk).open(manifest(parameters={"text": "x" * 20_000}))
         assert [path for path in disk.rglob("*") if path.is_file()] == [disk / "ballast"]
 
 
@@ -120,8 +121,8 @@ def test_only_the_monotonic_clock_decides_how_long_something_takes(tmp_path, mon
     # Each look at the wall clock is a day earlier than the one before.
     monkeypatch.setattr(time, "time", lambda: real() - 86_400 * next(asked))
     found, tables = measured(settings(servers(tmp_path / "servers", honest="none")), tmp_path / "raw")
-    assert all(record["failure"] is None for record in found.values())
-    assert all(0 < window["elapsed_s"] < 60 for record in found.values() for window in record["windows"])
+    assert all(record.failure is None for record in found.values())
+    assert all(0 < window.elapsed_s < 60 for record in found.values() for window in record.windows)
     assert (tables.trials["throughput_rps"] > 0).all()
 
 

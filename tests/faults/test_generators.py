@@ -44,7 +44,7 @@ def test_a_generator_that_fails_is_the_trials_failure_and_leaves_nothing(tmp_pat
     chosen = settings(servers(tmp_path / "servers", honest="none"), with_a_fault(GENERATORS[name], argv))
     found, tables = measured(chosen, tmp_path / "raw")
     for record in found.values():
-        assert record["failure"]["stage"] == "generator"
-        assert told in record["failure"]["message"]
-        assert len(record["windows"][0]["stdout"]) <= 1 << 20
+        assert record.failure.stage == "generator"
+        assert told in record.failure.message
+        assert len(record.windows[0].stdout) <= 1 << 20
     assert set(tables.failures["system"]) == set(found)

@@ -21,7 +21,7 @@ def beside_an_honest_one(tmp_path, monkeypatch, cache):
     def measure(fault, step=lambda _: None):
         chosen = settings(servers(tmp_path / "servers", honest="none", liar=fault))
         found, tables = measured(chosen, tmp_path / "raw", step)
-        for system in ("honest", "placebo"):
+        for system in ("honest", "control"):
             assert found[system]["failure"] is None
             assert voids(tables, system) == {}
         return found["liar"], voids(tables, "liar")
@@ -44,8 +44,8 @@ def test_a_server_that_breaks_gets_that_as_its_result(beside_an_honest_one, monk
     if stage == "launch":
         monkeypatch.setattr(ServerProcess, "ready_timeout_s", 6.0)
     record, _ = beside_an_honest_one(fault)
-    assert record["failure"]["stage"] == stage
-    assert told in record["failure"]["message"]
+    assert record.failure.stage == stage
+    assert told in record.failure.message
 
 
 @pytest.mark.parametrize(("fault", "check"), [("fails", "errors"), ("cuts short", "answer size")])
@@ -58,10 +58,10 @@ def test_answers_that_are_wrong_under_load_make_the_trial_void(beside_an_honest_
 
 def _only_before(verify):
     def verified(self, when):
-        if when == "verified_before":
+        if when == "before":
             verify(self, when)
         else:
-            self.record[when] = self.record["verified_before"]
+            self.record.verified_after = self.record.verified_before
 
     return verified
 
@@ -69,10 +69,10 @@ def _only_before(verify):
 @pytest.mark.parametrize("fault", ["listens late", "ignores SIGTERM", "shouts"])
 def test_a_server_that_is_only_odd_is_measured(beside_an_honest_one, fault):
     record, void = beside_an_honest_one(fault)
-    assert record["failure"] is None
+    assert record.failure is None
     assert void == {}
     if fault == "listens late":
-        assert record["startup_s"] >= 1.0
+        assert record.startup_s >= 1.0
 
 
 def test_what_a_server_shouts_is_let_go_but_for_its_end(tmp_path, monkeypatch, cache):
@@ -98,9 +98,9 @@ def test_a_stray_twin_on_the_port_makes_the_trial_void(beside_an_honest_one):
                 twin.listen()
 
         record, void = beside_an_honest_one("has a twin", listen_too)
-    assert not any(window["server_listened"] for window in record["windows"])
+    assert not any(window.server_listened for window in record.windows)
     # The kernel hands some connections to the twin: maybe the last question, too.
-    assert "answering process" in void or "no answer" in record["failure"]["message"]
+    assert "answering process" in void or "no answer" in record.failure.message
 
 
 def port_of(fault):

@@ -1,6 +1,5 @@
 """What runs behind servers is killed in the middle of a window: its trials fail with the reason, and the run goes on."""
 
-import json
 import signal
 import threading
 
@@ -22,6 +21,7 @@ from runners.measure.run import measure
 from runners.measure.settings import BlockSettings
 from runners.store.ledger import Run
 from runners.systems.catalogue import Catalogue
+from tests.analyse.synthetic import manifest
 from tests.faults.harness import send
 
 pytestmark = pytest.mark.servers
@@ -67,26 +67,26 @@ def measured(chosen, monkeypatch, folder, *, program, when):
 
     monkeypatch.setattr(runners.measure.run, "measure_block", killing)
     run = Run("killed", "killed", folder)
-    run.open({"started_at": "now"})
+    run.open(manifest())
     measure(run, chosen, measured_windows, precision=0.01)
     assert len(killed) == 1
     assert running(program) == []
-    return [json.loads(json.dumps(record)) for record in run.trials()]
+    return list(run.trials())
 
 
 def failures(records, block):
-    return [record["failure"] for record in records if record["block"] == block]
+    return [record.failure for record in records if record.block == block]
 
 
 def test_the_trials_of_a_killed_database_say_so_and_the_next_block_has_a_new_one(tmp_path, monkeypatch):
     chosen = settings("postgresql", "net-http", ["text", "sql1", "sql2"])
     records = measured(chosen, monkeypatch, tmp_path, program="postgres", when="sql")
-    asking = [record for record in records if record["workload"] != "text"]
-    assert {failure["stage"] for failure in failures(asking, 1)} == {"backend"}
-    assert all("exit status -9" in failure["message"] for failure in failures(asking, 1))
+    asking = [record for record in records if record.workload != "text"]
+    assert {failure.stage for failure in failures(asking, 1)} == {"backend"}
+    assert all("exit status -9" in failure.message for failure in failures(asking, 1))
     assert failures(asking, 2) == [None] * 4
     # What did not need it went on in the same block.
-    assert {record["block"] for record in records if record["workload"] == "text" and not record["failure"]} == {1, 2}
+    assert {record.block for record in records if record.workload == "text" and not record.failure} == {1, 2}
     tables = build_tables(records)
     assert set(tables.trials[tables.trials["workload"] == "sql1"]["block"]) == {2}
 
@@ -96,7 +96,7 @@ def test_the_trials_through_a_proxy_whose_origin_is_killed_say_so_and_the_next_b
 ):
     chosen = settings("nginx", "haproxy-tcp", ["relay"])
     records = measured(chosen, monkeypatch, tmp_path, program="nginx", when="relay")
-    assert {failure["stage"] for failure in failures(records, 1)} == {"backend"}
-    assert all("exit status -9" in failure["message"] for failure in failures(records, 1))
+    assert {failure.stage for failure in failures(records, 1)} == {"backend"}
+    assert all("exit status -9" in failure.message for failure in failures(records, 1))
     assert failures(records, 2) == [None] * 2
     assert set(build_tables(records).trials["block"]) == {2}

@@ -82,22 +82,20 @@ def test_every_cell_gets_a_sound_trial_and_nothing_is_left_behind():
     void = void[~void["name"].isin(["other load", "steal"])]  # of the machine that runs the tests, not of the block
     assert void.empty, void[["system", "workload", "name", "detail"]].to_string()
     assert (tables.trials["throughput_rps"] > 100).all()
-    recorded = [window for record in records for window in record["windows"]]
-    kept = {(window["kind"], parse_exact(window["stdout"]).latency.parts) for window in recorded}
+    recorded = [window for record in records for window in record.windows]
+    kept = {(window.kind, parse_exact(window.stdout).latency.parts) for window in recorded}
     assert kept == {("warmup", COARSE_PARTS), ("window", PARTS)}
     assert launched() == {}
 
 
 def test_each_launched_system_is_primed_once_before_anything_is_measured_and_that_counts_nowhere():
     primed = replace(settings(), profile=replace(SHORT, windows_count=1, priming_s=0.2))
-    records = sorted(
-        measure_block(primed, 1, set(), lambda _: None), key=lambda record: record["windows"][0]["started_at"]
-    )
+    records = sorted(measure_block(primed, 1, set(), lambda _: None), key=lambda record: record.windows[0].started_at)
     seen = set()
     for record in records:
-        kinds = [window["kind"] for window in record["windows"]]
-        assert kinds == (["warmup", "window"] if record["system"] in seen else ["priming", "warmup", "window"])
-        seen.add(record["system"])
+        kinds = [window.kind for window in record.windows]
+        assert kinds == (["warmup", "window"] if record.system in seen else ["priming", "warmup", "window"])
+        seen.add(record.system)
     assert len(seen) == 3
     trials = build_tables(json.loads(json.dumps(records))).trials
     assert (~trials["warmup"]).sum() == len(records)
@@ -110,11 +108,11 @@ def test_a_server_that_dies_under_load_gets_that_as_its_result_and_the_others_go
             os.kill(processes[max(processes)].pid, signal.SIGKILL)
 
     records = measure_block(settings(), 1, set(), kill_the_last)
-    failed = {record["system"]: record["failure"] for record in records if record["failure"]}
+    failed = {record.system: record.failure for record in records if record.failure}
     assert len(failed) == 1
     ((system, failure),) = failed.items()
-    assert failure["stage"] == "running"
-    assert "exit status -9" in failure["message"]
+    assert failure.stage == "running"
+    assert "exit status -9" in failure.message
     sound = build_tables(json.loads(json.dumps(records))).trials["system"].unique()
     assert len(sound) == 2
     assert system not in sound
@@ -125,19 +123,19 @@ def test_a_server_that_dies_under_load_gets_that_as_its_result_and_the_others_go
 )
 def test_a_load_generator_that_fails_is_told_with_what_it_printed(generator, told):
     records = measure_block(settings(generator), 1, set(), lambda _: None)
-    assert {record["failure"]["stage"] for record in records} == {"generator"}
-    assert all(told in record["failure"]["message"] for record in records)
+    assert {record.failure.stage for record in records} == {"generator"}
+    assert all(told in record.failure.message for record in records)
     assert launched() == {}
 
 
 def test_a_load_generator_that_starts_late_is_looked_at_and_stopped_when_it_asks():
     records = measure_block(settings(LateWrk()), 1, set(), lambda _: None)
-    assert {record["failure"] for record in records} == {None}
+    assert {record.failure for record in records} == {None}
     for record in records:
-        for window in record["windows"]:
-            assert window["connected_after_s"] >= 0.6
-            assert [sample["connections_count"] for sample in window["samples"] if "connections_count" in sample] == (
-                [20] if window["kind"] == "window" else []
+        for window in record.windows:
+            assert window.connected_after_s >= 0.6
+            assert [sample.connections_count for sample in window.samples if sample.connections_count is not None] == (
+                [20] if window.kind == "window" else []
             )
 
 
@@ -149,8 +147,8 @@ def test_a_server_that_hangs_is_no_end_of_the_run():
 
     records = measure_block(settings(), 1, set(), stop_the_last)
     tables = build_tables(json.loads(json.dumps(records)))
-    hanging = [record for record in records if record["port"] == max(record["port"] for record in records)]
+    hanging = [record for record in records if record.port == max(record.port for record in records)]
     for record in hanging:
-        bad = tables.checks[(tables.checks["system"] == record["system"]) & ~tables.checks["ok"].astype(bool)]
-        assert record["failure"] or bad["void"].any()
+        bad = tables.checks[(tables.checks["system"] == record.system) & ~tables.checks["ok"].astype(bool)]
+        assert record.failure or bad["void"].any()
     assert launched() == {}

@@ -19,7 +19,7 @@ def test_every_system_that_serves_the_workload_takes_part_with_one_control():
     assert [system for system, workload in cells if workload == "decode-10"] == [
         *("drogon+simdjson", "drogon+glaze", "drogon+yyjson"),
         *("gin+encoding/json", "gin+encoding/json/v2", "gin+simdjson-go"),
-        "placebo",
+        "control",
     ]
     assert [system for system, workload in cells if workload == "discard-10"] == ["drogon", "gin"]
 
@@ -36,14 +36,14 @@ def test_the_control_repeats_the_first_system_in_all_its_workloads():
 
 def test_the_user_s_order_decides_who_is_first():
     found = design(Catalogue(), ["decode"], systems=["gin+encoding/json", "drogon+glaze"], batch_sizes=[1])
-    assert names(found) == [("gin+encoding/json", "decode-1"), ("drogon+glaze", "decode-1"), ("placebo", "decode-1")]
+    assert names(found) == [("gin+encoding/json", "decode-1"), ("drogon+glaze", "decode-1"), ("control", "decode-1")]
     assert found.cells[2].system.repeats(found.cells[0].system)
 
 
 def test_each_workload_is_asked_for_in_each_shape_of_the_load():
     shapes = load_shapes(Parameters(**{"connection_counts": [10, 1000]}))
     cells = names(design(Catalogue(), ["ping"], systems=["gin"], shapes=shapes))
-    assert cells == [("gin", "ping@10"), ("placebo", "ping@10"), ("gin", "ping@1000"), ("placebo", "ping@1000")]
+    assert cells == [("gin", "ping@10"), ("control", "ping@10"), ("gin", "ping@1000"), ("control", "ping@1000")]
     assert [shape.name for shape in load_shapes(Parameters(**{"generators": ["wrk", "autocannon"]}))] == [
         "",
         "autocannon",
@@ -95,7 +95,7 @@ def test_reference_servers_take_part_only_where_they_are_named():
     unasked = design(catalogue, ["ping"])
     assert not references & {system.server for system in unasked.systems}
     named = design(catalogue, ["ping"], systems=["haproxy-return", "gin"])
-    assert [system.name for system in named.systems] == ["haproxy-return", "gin", "placebo"]
+    assert [system.name for system in named.systems] == ["haproxy-return", "gin", "control"]
 
 
 def test_each_delay_is_a_workload_of_its_own():
@@ -107,10 +107,10 @@ def test_only_the_named_cells_take_part_references_among_them():
     only = [("drogon+simdjson", "decode-9"), ("drogon+simdjson", "decode-10"),
             ("drogon-as-published+simdjson", "decode-as-published-10")]  # fmt: skip
     found = design(Catalogue(), ["decode", "decode-as-published"], batch_sizes=[9, 10], only=only)
-    assert [cell for cell in names(found) if cell[0] != "placebo"] == only
-    assert [cell for cell in names(found) if cell[0] == "placebo"] == [
-        ("placebo", "decode-9"),
-        ("placebo", "decode-10"),
+    assert [cell for cell in names(found) if cell[0] != "control"] == only
+    assert [cell for cell in names(found) if cell[0] == "control"] == [
+        ("control", "decode-9"),
+        ("control", "decode-10"),
     ]
     assert [workload.label for workload in found.compared] == ["decode-9", "decode-10", "decode-as-published-10"]
 
@@ -118,7 +118,7 @@ def test_only_the_named_cells_take_part_references_among_them():
 def test_of_the_named_cells_only_those_of_the_named_systems_take_part():
     only = [("gin+encoding/json", "decode-1"), ("drogon+glaze", "decode-1")]
     found = design(Catalogue(), ["decode"], batch_sizes=[1], only=only, systems=["drogon+glaze"])
-    assert names(found) == [("drogon+glaze", "decode-1"), ("placebo", "decode-1")]
+    assert names(found) == [("drogon+glaze", "decode-1"), ("control", "decode-1")]
     with pytest.raises(WrkbookError, match="no system serves"):
         design(Catalogue(), ["decode"], batch_sizes=[1], only=only, systems=["drogon+yyjson"])
 

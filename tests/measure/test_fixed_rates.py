@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.core.records import Load, LoadProfile, Request, System, Workload
+from runners.core.run_manifest import PlannedRates
 from runners.experiments.proxy_loads import RELAYED
 from runners.generators.perf_gauge import PerfGauge, paced, portion
 from runners.measure.design import Cell, Design
@@ -14,7 +15,7 @@ RATES = st.floats(5, 80_000)
 
 
 def planned(capacities):
-    return [(entry["shape"]["rate_rps"], entry["systems"]) for entry in tiers(CONNECTING, capacities, "direct")]
+    return [(load.shape.rate_rps, load.systems) for load in tiers(CONNECTING, capacities, "direct")]
 
 
 def test_a_machine_that_carries_the_published_rate_is_asked_for_it():
@@ -68,12 +69,12 @@ def test_the_design_takes_the_rates_of_a_run_and_leaves_out_who_is_too_slow_for_
     systems = [System("direct"), System("a"), System("slow"), System("direct", control=True)]
     design = Design(tuple(Cell(system, workload) for workload in (rated, other) for system in systems), (rated, other))
     loads = tiers(CONNECTING, {"direct": 9_000, "a": 8_000, "slow": 1_000}, "direct")
-    found = with_rates(design, {"loads": loads})
+    found = with_rates(design, PlannedRates(capacities={}, loads=loads))
     named = [(cell.workload.label, cell.system.name) for cell in found.cells]
     assert named == [
-        *(("relay@no-keepalive", name) for name in ("direct", "a", "slow", "placebo")),
-        *(("relay@no-keepalive-fast", name) for name in ("direct", "a", "placebo")),
-        *(("relay@maximum", name) for name in ("direct", "a", "slow", "placebo")),
+        *(("relay@no-keepalive", name) for name in ("direct", "a", "slow", "control")),
+        *(("relay@no-keepalive-fast", name) for name in ("direct", "a", "control")),
+        *(("relay@maximum", name) for name in ("direct", "a", "slow", "control")),
     ]
     assert [workload.shape.rate_rps for workload in found.compared] == [600, 3500, None]
     assert with_rates(design, None) is design

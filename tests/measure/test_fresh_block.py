@@ -45,7 +45,7 @@ def tables_of(records):
 
 def test_a_window_of_many_connections_begins_when_all_are_open_and_counts_them():
     records = block()
-    assert [record["failure"] for record in records] == [None] * 4
+    assert [record.failure for record in records] == [None] * 4
     tables = tables_of(records)
     windows = tables.trials[~tables.trials["warmup"].astype(bool)].set_index("workload")
     many, few = windows.loc[f"json10@{MANY}"], windows.loc["json10@20"]
@@ -55,7 +55,7 @@ def test_a_window_of_many_connections_begins_when_all_are_open_and_counts_them()
     assert windows["duration_s"].between(0.5, 1.2).all()
     warm_ups = tables.trials[tables.trials["warmup"].astype(bool)]
     assert set(warm_ups["asked_connections_count"]) == {20, 100}
-    assert len({record["port"] for record in records}) == 4
+    assert len({record.port for record in records}) == 4
 
 
 def test_memory_is_that_of_a_process_of_its_own():
@@ -63,7 +63,7 @@ def test_memory_is_that_of_a_process_of_its_own():
     tables = build_tables(records)
     # Not from the tables: void trials, as on a machine that is busy, have no rows of usage there.
     server = pd.DataFrame(
-        {"workload": record["workload"], **row}
+        {"workload": record.workload, **row}
         for record in records
         for raw, result in load_results(record)
         for row in window_usage(record, raw, result.requests_count)

@@ -4,12 +4,18 @@ import os
 
 import pytest
 
+from runners.core.run_manifest import IdleMachine, SpeedReading
 from runners.machine.speed_probe import SpeedProbes
-from runners.measure.machine_survey import IdleSurvey, chosen_slices, spreads, survey
+from runners.measure.machine_survey import chosen_slices, spreads, survey
 
 
 def seen(steal=0.0, spread=0.004):
-    return IdleSurvey(2.0, {"0": 0.0, "1": steal}, {"0": 0.001, "1": 0.001}, {"0": spread, "1": 0.003}, [])
+    return IdleMachine(
+        duration_s=2.0,
+        steal_fraction={0: 0.0, 1: steal},
+        other_fraction={0: 0.001, 1: 0.001},
+        speed_spread={0: spread, 1: 0.003} if spread else {},
+    )
 
 
 @pytest.mark.parametrize(
@@ -19,7 +25,7 @@ def seen(steal=0.0, spread=0.004):
         (seen(steal=0.005, spread=0.02), 0.0, "the machine is quiet"),
         (seen(steal=0.01), 0.1, "the machine is noisy"),
         (seen(spread=0.031), 0.1, "the machine is noisy"),
-        (IdleSurvey(2.0, {"0": 0.0}, {"0": 0.0}, {}, []), 0.0, "the machine is quiet"),
+        (seen(spread=None), 0.0, "the machine is quiet"),
     ],
 )
 def test_auto_uses_time_slices_where_the_idle_machine_is_noisy(machine, slice_s, said):
@@ -41,16 +47,17 @@ def test_a_length_that_was_asked_for_is_used_whatever_the_machine_does(asked, sl
 
 def test_the_spread_is_the_variation_between_tenths_of_a_second():
     rates = {0: [100.0, 100.0, 100.0], 1: [90.0, 100.0, 110.0], 2: [100.0]}
-    speed = [{"cpu": cpu, "at_s": 0.0, "mean_hz": rate} for cpu, found in rates.items() for rate in found]
-    assert spreads(speed) == {"0": 0.0, "1": 0.1}
+    speed = [
+        SpeedReading(cpu=cpu, at_s=0.0, mean_hz=rate, wakes_hz=450.0) for cpu, found in rates.items() for rate in found
+    ]
+    assert spreads(speed) == {0: 0.0, 1: 0.1}
 
 
 def test_a_survey_has_every_measured_cpu():
     cpus = sorted(os.sched_getaffinity(0))[:2]
     with SpeedProbes(cpus) as probes:
         found = survey(probes, cpus, 0.5)
-    names = {str(cpu) for cpu in cpus}
-    assert set(found.steal_fraction) == set(found.other_fraction) == set(found.speed_spread) == names
-    assert {reading["cpu"] for reading in found.speed} == set(cpus)
-    assert all(share >= 0 for share in found.other_fraction.values())
-    assert "speed" not in found.as_dict()
+    idle = found.idle
+    assert set(idle.steal_fraction) == set(idle.other_fraction) == set(idle.speed_spread) == set(cpus)
+    assert {reading.cpu for reading in found.idle_speed} == set(cpus)
+    assert all(share >= 0 for share in idle.other_fraction.values())

@@ -10,7 +10,7 @@ import pytest
 
 from runners.measure.sampling import OtherProcesses, Reading, others, readings, used_between
 
-CPU = str(min(os.sched_getaffinity(0)))
+CPU = min(os.sched_getaffinity(0))
 BUSY = """
 import os, sys, time
 os.sched_setaffinity(0, {int(sys.argv[1])})
@@ -26,12 +26,12 @@ def reading(cpu_s=0.0, children_s=0.0, cpu=0, parent=1):
 
 def test_a_process_counts_with_what_it_used_meanwhile_on_the_cpus_where_it_was_seen():
     before, after = {(7, 1): reading(5.0, cpu=0)}, {(7, 1): reading(5.2, cpu=1)}
-    assert used_between(before, after, ["0", "1", "2"]) == pytest.approx({"0": 0.2, "1": 0.2, "2": 0.0})
+    assert used_between(before, after, [0, 1, 2]) == pytest.approx({0: 0.2, 1: 0.2, 2: 0.0})
 
 
 def test_a_process_that_began_meanwhile_counts_from_its_beginning_even_under_a_known_pid():
     before, after = {(7, 1): reading(5.0)}, {(7, 9): reading(0.3)}
-    assert used_between(before, after, ["0"]) == pytest.approx({"0": 0.3})
+    assert used_between(before, after, [0]) == pytest.approx({0: 0.3})
 
 
 def test_what_ended_meanwhile_counts_with_what_it_used_meanwhile_on_every_cpu():
@@ -39,12 +39,12 @@ def test_what_ended_meanwhile_counts_with_what_it_used_meanwhile_on_every_cpu():
     before = shell | {(7, 1): reading(5.0, cpu=1)}
     # It used 0.4 s more before it ended, and a child that nobody saw used 0.1 s.
     after = {(3, 1): reading(1.0, children_s=15.5)}
-    assert used_between(before, after, ["0", "1"]) == pytest.approx({"0": 0.5, "1": 0.5})
+    assert used_between(before, after, [0, 1]) == pytest.approx({0: 0.5, 1: 0.5})
 
 
 def test_what_ended_without_a_trace_takes_nothing_away_from_the_others():
     before = {(7, 1): reading(50.0), (8, 1): reading(1.0)}
-    assert used_between(before, {(8, 1): reading(1.3)}, ["0"]) == pytest.approx({"0": 0.3})
+    assert used_between(before, {(8, 1): reading(1.3)}, [0]) == pytest.approx({0: 0.3})
 
 
 def test_own_processes_and_their_descendants_are_not_others():
@@ -65,7 +65,7 @@ def test_packets_are_handled_for_the_measured_processes(tmp_path):
 def test_own_children_are_not_seen_and_the_children_of_others_are(monkeypatch):
     seen = OtherProcesses()
     seen.used_s([CPU])
-    with subprocess.Popen([sys.executable, "-c", BUSY, CPU, "0.5"]) as busy:
+    with subprocess.Popen([sys.executable, "-c", BUSY, str(CPU), "0.5"]) as busy:
         deadline = time.monotonic() + 10
         while busy.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -73,7 +73,7 @@ def test_own_children_are_not_seen_and_the_children_of_others_are(monkeypatch):
         monkeypatch.setattr(os, "getpid", lambda: 2**22 + 1)  # as another process sees it
         foreign = OtherProcesses()
         foreign.used_s([CPU])
-        with subprocess.Popen([sys.executable, "-c", BUSY, CPU, "60"]) as other:
+        with subprocess.Popen([sys.executable, "-c", BUSY, str(CPU), "60"]) as other:
             while foreign.used_s([CPU])[CPU] < 0.1 and time.monotonic() < deadline:
                 time.sleep(0.05)
             other.kill()

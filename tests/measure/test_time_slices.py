@@ -82,7 +82,7 @@ def stands_still(process):
 
 
 def windows(record, kind="window"):
-    return [(raw, result) for raw, result in load_results(record) if raw["kind"] == kind]
+    return [(raw, result) for raw, result in load_results(record) if raw.kind == kind]
 
 
 def server_usage(records):
@@ -102,20 +102,20 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
     rounds = {}
     for record in records:
         for raw, result in windows(record):
-            about = raw["turns"]
-            assert about["count"] >= SHORT.window_s / SHORT.slice_s / 2
-            assert about["ran_s"] == pytest.approx(SHORT.window_s, abs=0.2)
-            assert result.duration_s == pytest.approx(about["ran_s"], rel=0.05)
+            about = raw.slices
+            assert about.count >= SHORT.window_s / SHORT.slice_s / 2
+            assert about.ran_s == pytest.approx(SHORT.window_s, abs=0.2)
+            assert result.duration_s == pytest.approx(about.ran_s, rel=0.05)
             # To stop many threads takes time itself.
-            assert max(about["late_s"].values()) < 0.05 * about["ran_s"]
+            assert max(about.late_s.values()) < 0.05 * about.ran_s
             assert min(result.service_time.values_us) > 0
-            assert raw["elapsed_s"] > 2 * about["ran_s"]  # the others had their turns meanwhile
-            assert max(result.service_time.values_us) < 1e6 * (raw["elapsed_s"] - about["ran_s"])
-            assert [sample["connections_count"] for sample in raw["samples"] if "connections_count" in sample] == [20]
-            rounds.setdefault((record["workload"], about["round"]), set()).add(record["system"])
+            assert raw.elapsed_s > 2 * about.ran_s  # the others had their turns meanwhile
+            assert max(result.service_time.values_us) < 1e6 * (raw.elapsed_s - about.ran_s)
+            assert [sample.connections_count for sample in raw.samples if sample.connections_count is not None] == [20]
+            rounds.setdefault((record.workload, about.round), set()).add(record.system)
     assert sorted(workload for workload, _ in rounds) == ["discard-1", "discard-1", "ping", "ping"]
     assert len({name for _, name in rounds}) == len(rounds)
-    assert all(systems == {"beast", "httplib", "placebo"} for systems in rounds.values())
+    assert all(systems == {"beast", "httplib", "control"} for systems in rounds.values())
     tables = build_tables(records)
     failed = tables.checks[~tables.checks["ok"].astype(bool)]
     others, wrong = set(failed["name"]) & {"other load", "steal"}, failed[failed["void"].astype(bool)]
@@ -163,19 +163,19 @@ def test_a_server_that_dies_between_its_turns_gets_that_as_its_result_and_the_ot
 
     monkeypatch.setattr(turns.Window, "look", look)
     records = measure_block(chosen(workloads=["ping"]), 1, set(), lambda _: None)
-    failures = [record["failure"] for record in records if record["failure"]]
+    failures = [record.failure for record in records if record.failure]
     assert len(failures) == 1
     assert failures[0]["stage"] == "running"
     assert "exit status -9" in failures[0]["message"]
-    sound = [record for record in records if not record["failure"]]
+    sound = [record for record in records if not record.failure]
     assert [len(windows(record)) for record in sound] == [2, 2]
     assert of_program("/build/server") == of_program("wrk") == []
 
 
 def test_a_load_generator_that_fails_is_told_with_what_it_printed(chosen):
     records = measure_block(chosen(FailingWrk()), 1, set(), lambda _: None)
-    assert {record["failure"]["stage"] for record in records} == {"generator"}
-    assert all("no such host" in record["failure"]["message"] for record in records)
+    assert {record.failure.stage for record in records} == {"generator"}
+    assert all("no such host" in record.failure.message for record in records)
     assert of_program("/build/server") == []
 
 
@@ -183,7 +183,7 @@ def test_a_load_generator_that_does_not_end_is_ended_and_told(chosen, monkeypatc
     monkeypatch.setattr(turns, "GRACE_S", 0.5)
     profile = replace(SHORT, warmup_s=0.0, windows_count=1)
     records = measure_block(chosen(DeafWrk(), profile, ["ping"]), 1, set(), lambda _: None)
-    assert {record["failure"]["message"].split(":")[0] for record in records} == {"wrk did not end"}
+    assert {record.failure.message.split(":")[0] for record in records} == {"wrk did not end"}
     assert of_program("/build/server") == of_program("wrk") == []
 
 
@@ -212,7 +212,7 @@ def test_what_goes_on_while_its_server_is_stopped_is_measured_in_one_piece(chose
     artifacts = build_all(catalogue, [catalogue.server("gin"), catalogue.server("wrk")])
     settings = replace(chosen(), design=waiting, artifacts=artifacts)
     records = measure_block(settings, 1, set(), lambda _: None)
-    in_turns = {record["workload"]: {raw["turns"] is not None for raw, _ in windows(record)} for record in records}
+    in_turns = {record.workload: {raw.slices is not None for raw, _ in windows(record)} for record in records}
     assert in_turns == {"ping": {True}, "ping-delay-10ms": {False}}
 
 
@@ -221,16 +221,16 @@ def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_co
     settings = chosen()
     records = json.loads(json.dumps(measure_block(settings, 1, set(), steps.append)))
     assert len(steps) == windows_in_block(settings, settings.design.cells) == 6 * (SHORT.windows_count + 1)
-    last_slices = max(raw["started_at"] for record in records for raw, _ in windows(record))
+    last_slices = max(raw.started_at for record in records for raw, _ in windows(record))
     for record in records:
-        kinds = [raw["kind"] for raw in record["windows"]]
+        kinds = [raw.kind for raw in record.windows]
         assert kinds == ["warmup", "window", "window", "percentiles"]
         ((raw, result),) = windows(record, "percentiles")
-        assert raw["turns"] is None
-        assert raw["started_at"] > last_slices
+        assert raw.slices is None
+        assert raw.started_at > last_slices
         assert result.duration_s == pytest.approx(SHORT.window_s, abs=0.2)
-        assert len(raw["samples"]) == len(LOOKS)
-    assert {record["windows"][-1]["load"]["duration_s"] for record in records} == {SHORT.window_s}
+        assert len(raw.samples) == len(LOOKS)
+    assert {record.windows[-1].load.duration_s for record in records} == {SHORT.window_s}
     trials = build_tables(records).trials
     assert set(trials.loc[trials["kind"] == "percentiles", "turns_count"]) == {0}
     assert not trials.loc[trials["kind"] == "percentiles", "warmup"].any()
@@ -240,14 +240,14 @@ def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_co
 
 def test_cells_in_one_piece_get_no_window_for_percentiles(chosen):
     records = measure_block(chosen(profile=replace(SHORT, slice_s=0.0), workloads=["ping"]), 1, set(), lambda _: None)
-    assert {raw["kind"] for record in records for raw in record["windows"]} == {"warmup", "window"}
+    assert {raw.kind for record in records for raw in record.windows} == {"warmup", "window"}
 
 
 def test_what_a_server_used_before_its_window_is_no_use_of_the_cpus_beside_the_others(chosen):
     records = json.loads(json.dumps(measure_block(chosen(), 1, set(), lambda _: None)))
     for record in records:
         for raw, _ in windows(record):
-            first, last = raw["samples"][0], raw["samples"][-1]
+            first, last = raw.samples[0], raw.samples[-1]
             for cpu, used_s in last["companions"].items():
                 # Tasks that share one CPU cannot use more of it than there is.
                 assert used_s - first["companions"][cpu] <= 1.02 * (last["at_s"] - first["at_s"])

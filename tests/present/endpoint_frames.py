@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from runners.core.records import CONTROL
+from runners.core.run_manifest import BackendFacts
 from tests.present.frames import labelled, make_sample
 
 SYSTEMS = {"alpha": 1.0, "beta": 1.5, "gamma": 0.5, CONTROL: 1.0}
@@ -18,13 +19,13 @@ RATES = {
 SLOWER = 0.6  # the second generator's share of what the first sees
 PINNING = {"server": "0", "generator": "1", "backend": "1", "housekeeping": "1"}
 BACKENDS = {
-    "base": {
-        "title": "A database",
-        "pool_count": 20,
-        "pool_per_cpu_count": 10,
-        "settings": {"jit": "off", "fsync": "<off>"},
-        "statements": {"sql1": "SELECT now()"},
-    }
+    "base": BackendFacts(
+        title="A database",
+        pool_count=20,
+        pool_per_cpu_count=10,
+        settings={"jit": "off", "fsync": "<off>"},
+        statements={"sql1": "SELECT now()"},
+    )
 }
 
 
@@ -32,7 +33,7 @@ def make_endpoints():
     """The run as ``present`` expects it."""
     run = make_sample()
     cells = pd.DataFrame([_cell(system, label) for label in _labels() for system in SYSTEMS])
-    run.cells, run.backends = cells, BACKENDS
+    run.cells, run.manifest.backends = cells, BACKENDS
     run.machine = {"virtual_machine": "no", "pinning": dict(PINNING)}
     run.published = pd.DataFrame(
         {

@@ -15,8 +15,10 @@ from runners.core.records import (
     Workload,
     percentile_column,
 )
+from runners.core.run_manifest import RunManifest
 from runners.stats.verdicts import bound, verdict
 from runners.store.migrations import workload_of_label
+from tests.analyse.synthetic import manifest
 
 FLOORS = {"gin": 78_000.0, "drogon": 121_000.0}
 SYSTEMS = [
@@ -63,12 +65,13 @@ class Sample:
             "frequency_governor": None,
         }
     )
-    backends: dict = field(default_factory=dict)
-    versions: dict = field(
-        default_factory=lambda: {
-            "drogon": {"Drogon": "1.9.13", "simdjson": "4.6.11", "flags": "-O3 -march=native"},
-            "gin": {"Gin": "v1.11.0"},
-        }
+    manifest: RunManifest = field(
+        default_factory=lambda: manifest(
+            versions={
+                "drogon": {"Drogon": "1.9.13", "simdjson": "4.6.11", "flags": "-O3 -march=native"},
+                "gin": {"Gin": "v1.11.0"},
+            }
+        )
     )
     parameters: dict = field(
         default_factory=lambda: {"profile": "standard", "connections": 80, "batch_sizes": [1, 10], "seed": 7}

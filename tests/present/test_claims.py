@@ -27,14 +27,14 @@ DECODE = {
     ("gin+simdjson-go", "decode-10"): 9e3,
     ("drogon+simdjson", "decode-10"): 24e3,
     ("drogon+glaze", "decode-10"): 22e3,
-    ("placebo", "decode-10"): 8e3,
+    ("control", "decode-10"): 8e3,
 }
 FAULTY = {
     ("drogon-as-published+simdjson", "decode-as-published-10"): 30e3,
     ("drogon+simdjson", "decode-10"): 24e3,
     ("gin-as-published+encoding/json", "decode-as-published-10"): 4e3,
     ("gin+encoding/json", "decode-10"): 8e3,
-    ("placebo", "decode-10"): 24e3,
+    ("control", "decode-10"): 24e3,
 }
 EXPERIMENTS = sorted({claim.experiment for claim in load_claims()})
 

@@ -69,7 +69,7 @@ def test_a_cell_with_errors_is_drawn_hollow(results):
 def test_tables_hold_connections_errors_and_slopes(results):
     text = str(scale_tables.connections(results))
     assert "json10@19900" in text
-    assert "placebo" not in text
+    assert "control" not in text
     row = next(line for line in text.splitlines() if line.startswith("express n = ") and "\t900" in line)
     assert "at once" in row
     assert "kB of peak memory" in text

@@ -143,7 +143,7 @@ def test_who_was_busy_tells_the_shares_of_those_on_one_cpu(run):
 
 
 def test_what_is_behind_the_servers_is_stated_from_the_run_s_record_and_escaped(run):
-    found = endpoint_tables.behind(run.backends)
+    found = endpoint_tables.behind(run.manifest.backends)
     assert "20 from each server, kept open: 10 for each of its CPUs" in found.text
     assert "jit = off" in found.text
     assert "<off>" not in found.html

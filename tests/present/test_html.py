@@ -53,7 +53,7 @@ def every_fragment(run):
     yield tables.results(run.cells, run.published.assign(machine=HOSTILE))
     yield tables.comparisons(run.comparisons, run.cells)
     yield tables.checks(run.checks, run.cells)
-    yield tables.provenance(run.machine, run.versions, run.parameters)
+    yield tables.provenance(run.machine, run.manifest.versions, run.parameters)
     yield narrative.conclusions(run)
     yield Headline(HOSTILE)
 
@@ -114,7 +114,7 @@ def test_the_light_of_a_check_is_told_in_words_too():
 
 def test_comparisons_show_the_control_beside_its_own_system_only():
     run = make_sample()
-    lines = [line for line in str(tables.comparisons(run.comparisons, run.cells)).splitlines() if "placebo" in line]
+    lines = [line for line in str(tables.comparisons(run.comparisons, run.cells)).splitlines() if "control" in line]
     assert len(lines) == 2
     assert all("gin+encoding/json" in line for line in lines)
 

@@ -10,6 +10,7 @@ import pytest
 from runners.analyse.latencies import Latencies, added_latencies
 from runners.analyse.published import figures
 from runners.core.records import CONTROL, PERCENTILES, percentile_column
+from runners.core.run_manifest import PlannedRates
 from runners.present.latency import charts as latency_charts, tables as latency_tables
 from tests.analyse.test_latencies import drawn, moved
 from tests.present.frames import labelled
@@ -93,8 +94,8 @@ def test_the_published_values_stand_beside_the_highest_rate_of_each_system(shown
 
 def test_the_table_of_rates_says_who_was_not_measured_at_which(shown):
     cells, _ = shown
-    record = {"rates": {"capacities": {"no-keepalive-capacity": {"pproxy": 1100.0}}, "loads": []}}
-    text = str(latency_tables.rates(record, cells))
+    planned = PlannedRates(capacities={"no-keepalive-capacity": {"pproxy": 1100.0}}, loads=[])
+    text = str(latency_tables.rates(planned, cells))
     assert "pproxy\t1.10 k/s\t600/s 100.0%\tnot at this rate" in text
 
 

@@ -4,19 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from runners.core.run_manifest import CoreFacts, PreflightFinding
 from runners.present import machine
 from tests.present.frames import make_sample
 
 CORES = [
-    {"cpus": [0, 4], "node": 0, "efficient": False},
-    {"cpus": [1, 5], "node": 0, "efficient": False},
-    {"cpus": [2], "node": 1, "efficient": True},
+    CoreFacts(cpus=(0, 4), node=0, efficient=False),
+    CoreFacts(cpus=(1, 5), node=0, efficient=False),
+    CoreFacts(cpus=(2,), node=1, efficient=True),
 ]
 PINNING = {"server": (0, 4), "generator": (1, 5), "housekeeping": (5,)}
 FINDINGS = [
-    {"name": "swap", "level": "good", "detail": "none", "remedy": ""},
-    {"name": "governor", "level": "advice", "detail": "powersave", "remedy": "echo performance"},
-    {"name": "disk", "level": "problem", "detail": "full <b>", "remedy": "df -h"},
+    PreflightFinding(name="swap", level="good", detail="none", remedy=""),
+    PreflightFinding(name="governor", level="advice", detail="powersave", remedy="echo performance"),
+    PreflightFinding(name="disk", level="problem", detail="full <b>", remedy="df -h"),
 ]
 
 

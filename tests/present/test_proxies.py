@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from runners.core.records import CONTROL, PERCENTILES, percentile_column
+from runners.core.records import CONTROL, PERCENTILES, LoadProfile, percentile_column
+from runners.core.run_manifest import BackendFacts, PlannedLoad, PlannedRates, RelayNote, RelayNotes, RunManifest
 from runners.present import narrative
 from runners.present.proxies import sentences as proxy_sentences, tables as proxy_tables
 from runners.present.throughput import charts, limits, sentences
+from tests.analyse.synthetic import manifest
 from tests.present.frames import labelled
 
 DIRECT = "nginx"
@@ -26,10 +28,10 @@ LIMITS = {
 HALF_CLOSED = "a client that has ended its side still receives the whole answer"
 NOTES = {
     DIRECT: None,
-    "asio-relay": {"tried": 16, "failed": []},
-    "haproxy-tcp": {"tried": 16, "failed": []},
-    "http-tunnel": {"tried": 16, "failed": []},
-    "pproxy": {"tried": 16, "failed": [{"case": HALF_CLOSED, "difference": "it ended <b>early"}]},
+    "asio-relay": RelayNotes(tried=16, failed=[]),
+    "haproxy-tcp": RelayNotes(tried=16, failed=[]),
+    "http-tunnel": RelayNotes(tried=16, failed=[]),
+    "pproxy": RelayNotes(tried=16, failed=[RelayNote(case=HALF_CLOSED, difference="it ended <b>early")]),
 }
 
 
@@ -80,17 +82,20 @@ class Run:
     precision_ratio: float = 0.02
     budget_note: str = ""
     noise_floor_ratio: dict = field(default_factory=lambda: {CAPACITY: 1.03, MAXIMUM: 1.03})
-    backends: dict = field(default_factory=lambda: {DIRECT: {"title": "nginx, a file of 10 kB"}})
-    record: dict = field(
-        default_factory=lambda: {
-            "notes": NOTES,
-            "rates": {
-                "loads": [
-                    {"shape": {"name": "no-keepalive", "keepalive_requests": 1}},
-                    {"shape": {"name": "moderate", "keepalive_requests": None}},
-                ]
+    manifest: RunManifest = field(
+        default_factory=lambda: manifest(
+            notes=NOTES,
+            backends={
+                DIRECT: BackendFacts(title="nginx, a file of 10 kB", pool_count=0, pool_per_cpu_count=0, settings={})
             },
-        }
+            rates=PlannedRates(
+                capacities={},
+                loads=[
+                    PlannedLoad(load=name, shape=LoadProfile(name, keepalive_requests=requests), systems=None)
+                    for name, requests in (("no-keepalive", 1), ("moderate", None))
+                ],
+            ),
+        )
     )
     shares: pd.DataFrame = field(
         default_factory=lambda: pd.DataFrame(columns=["system", "workload", "floor_workload", "share_ratio"])
@@ -213,7 +218,9 @@ def test_a_bound_stands_before_its_ratio(run):
 
 
 def test_the_limit_of_each_cell_stands_in_the_table_of_capacity(run):
-    text = str(proxy_tables.capacity(run.comparisons, run.cells[run.cells["workload"] == MAXIMUM], run.backends))
+    text = str(
+        proxy_tables.capacity(run.comparisons, run.cells[run.cells["workload"] == MAXIMUM], run.manifest.backends)
+    )
     (asio,) = [line for line in text.splitlines() if line.startswith("asio-relay")]
     assert "nginx the backend" in asio
     assert "slower" not in asio
@@ -226,13 +233,13 @@ def test_the_limit_of_each_cell_stands_in_the_table_of_capacity(run):
 def test_a_cell_without_a_number_is_a_row_with_its_reason(run):
     run.cells.loc[run.cells["system"] == "pproxy", "status"] = "failed: it ended"
     unlimited = run.cells[run.cells["workload"] == MAXIMUM]
-    assert "failed: it ended" in str(proxy_tables.capacity(run.comparisons, unlimited, run.backends))
+    assert "failed: it ended" in str(proxy_tables.capacity(run.comparisons, unlimited, run.manifest.backends))
     assert not any("pproxy most" in sentence for sentence in proxy_sentences.conclusions(run))
 
 
 def test_the_limit_of_each_bar_stands_beside_it(run):
     unlimited = run.cells[run.cells["workload"] == MAXIMUM]
-    chart = charts.throughput(unlimited, limits.limits_of(unlimited, run.backends))
+    chart = charts.throughput(unlimited, limits.limits_of(unlimited, run.manifest.backends))
     words = [text.get_text() for ax in chart.axes for text in ax.texts]
     assert words.count("nginx") == 2
     assert "the throughput is the backend's" in chart.get_supxlabel()
@@ -241,7 +248,7 @@ def test_the_limit_of_each_bar_stands_beside_it(run):
 
 
 def test_the_forest_plot_shows_no_verdict_on_the_throughput_of_the_backend(run):
-    rows = limits.without_backend_verdicts(run.comparisons, run.cells, run.backends)
+    rows = limits.without_backend_verdicts(run.comparisons, run.cells, run.manifest.backends)
     chart = charts.ratios(rows, run.cells[run.cells["workload"] == MAXIMUM], run.noise_floor_ratio)
     words = [text.get_text() for ax in chart.axes for text in ax.texts]
     assert sum(word.endswith("limit: nginx") for word in words) == 2
@@ -265,7 +272,7 @@ def test_a_smoke_run_is_no_evidence(run):
 def test_a_run_without_any_number_concludes_nothing(run):
     run.cells["status"] = "failed: x"
     run.comparisons = run.comparisons[:0]
-    run.record = run.record | {"notes": {DIRECT: None}}
+    run.manifest.notes = {DIRECT: None}
     assert proxy_sentences.conclusions(run) == []
 
 

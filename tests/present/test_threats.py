@@ -1,5 +1,7 @@
 """Threats to validity: said when they hold for the run, and only then."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -51,7 +53,7 @@ def test_a_calm_run_is_threatened_by_its_design_alone():
         (lambda run: run.cells.__setitem__("bottleneck", "both"), "Server and load generator both were the limit of"),
         (lambda run: setattr(run, "precision_ratio", 0.0001), "known less precisely than the ±0.0 %"),
         (lambda run: run.checks.__setitem__("ok", run.checks["name"] != "steal"), "steal in 100 % of the trials"),
-        (lambda run: run.versions.update(git_state="modified"), "differed from the commit"),
+        (lambda run: run.manifest.versions.update(git_state="modified"), "differed from the commit"),
     ],
 )
 def test_each_threat_is_said_when_it_holds(change, says):
@@ -81,6 +83,6 @@ def test_a_run_without_intervals_says_that_it_shows_no_noise():
 def test_the_control_is_not_named_as_a_system():
     run = calm()
     run.precision_ratio = 0.0001
-    run.comparisons["ratio_high"] *= np.where(run.comparisons["system_a"].eq("placebo"), 3, 1)
+    run.comparisons["ratio_high"] *= np.where(run.comparisons["system_a"].eq("control"), 3, 1)
     assert "the control" in said(run)
-    assert "placebo" not in said(run)
+    assert not re.search(r"(?<!the )\bcontrol\b", said(run))

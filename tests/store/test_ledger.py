@@ -1,46 +1,53 @@
 """The ledger: records are whole, written once, and never silently wrong."""
 
+import hashlib
 import json
 import lzma
 import re
 
 import pytest
+from pydantic import ValidationError
 
 from runners.core.errors import WrkbookError
 from runners.store.ledger import Run, check_run_id, new_run_id, runs, write_once
+from tests.analyse.synthetic import manifest, trial
 
-TRIAL = {"system": "gin+encoding/json", "workload": "decode-10", "block": 1, "windows": []}
+TRIAL = trial(1, "gin+encoding/json", "decode-10", [20_000.0])
+
+
+def changed(**fields):
+    return TRIAL.model_copy(update=fields)
 
 
 @pytest.fixture
 def run(tmp_path):
     found = Run("02-json-decode", "r1", tmp_path)
-    found.open({"profile": "quick"})
+    found.open(manifest(profile="quick"))
     return found
 
 
 def test_what_was_written_is_read_again(run):
     run.write_block(1, [TRIAL])
     (read,) = run.trials()
-    assert {name: read[name] for name in TRIAL} == TRIAL
-    assert run.read()["profile"] == "quick"
+    assert read == TRIAL
+    assert run.read() == manifest(profile="quick")
     assert [found.run_id for found in runs("02-json-decode", run.base)] == ["r1"]
 
 
 def test_blocks_are_read_by_number_beyond_999_too(run):
     for number in (1000, 999, 2):
-        run.write_block(number, [{**TRIAL, "block": number}])
+        run.write_block(number, [changed(block=number)])
     assert run.blocks == [2, 999, 1000]
-    assert [trial["block"] for trial in run.trials()] == [2, 999, 1000]
+    assert [found.block for found in run.trials()] == [2, 999, 1000]
 
 
 def test_codecs_whose_names_have_slashes_are_files_of_one_folder_side_by_side(run):
-    run.write_block(1, [TRIAL, {**TRIAL, "system": "gin+encoding/json/v2"}])
+    run.write_block(1, [TRIAL, changed(system="gin+encoding/json/v2")])
     assert sorted(path.relative_to(run.folder).as_posix() for path in run.folder.glob("block-*/**/*")) == [
         "block-001/gin+encoding-json--decode-10.json.xz",
         "block-001/gin+encoding-json-v2--decode-10.json.xz",
     ]
-    assert sorted(trial["system"] for trial in run.trials()) == ["gin+encoding/json", "gin+encoding/json/v2"]
+    assert sorted(found.system for found in run.trials()) == ["gin+encoding/json", "gin+encoding/json/v2"]
 
 
 def test_a_block_is_never_overwritten(run):
@@ -51,12 +58,12 @@ def test_a_block_is_never_overwritten(run):
 
 def test_a_run_is_opened_once(run):
     with pytest.raises(WrkbookError, match="never overwritten"):
-        run.open({})
+        run.open(manifest())
 
 
 def test_a_block_that_fails_half_way_leaves_nothing(run):
-    with pytest.raises(TypeError):
-        run.write_block(1, [TRIAL, {**TRIAL, "system": "other", "windows": object()}])
+    with pytest.raises(ValidationError):
+        run.write_block(1, [TRIAL, changed(system="other", block="one")])
     assert list(run.trials()) == []
     assert [path.name for path in run.folder.iterdir()] == ["run.json"]
 
@@ -116,3 +123,31 @@ def test_a_new_run_id_is_a_good_one():
 def test_writing_to_a_folder_that_is_not_there_tells_what_to_do(tmp_path):
     with pytest.raises(WrkbookError, match="could not be written"):
         write_once(tmp_path / "missing" / "file", b"x")
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        ({"colour": "red"}, "colour: Extra inputs"),
+        ({"shape": {"name": "", "colour": "red"}}, "shape.*colour"),
+        ({"block": "one"}, "block: "),
+        ({"windows": None}, "windows: "),
+    ],
+)
+def test_a_sealed_record_whose_fields_are_not_those_of_its_schema_is_named_with_the_field(run, edit, told):
+    folder = run.write_block(1, [TRIAL])
+    (path,) = folder.iterdir()
+    content = json.loads(lzma.decompress(path.read_bytes())) | edit
+    del content["sha256"]
+    seal = hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
+    path.write_bytes(lzma.compress(json.dumps(content | {"sha256": seal}).encode()))
+    with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*" + told):
+        list(run.trials())
+
+
+@pytest.mark.parametrize("edit", [{"colour": "red"}, {"cells": 3}, {"schema": "wrkbook.run/99"}])
+def test_a_manifest_that_is_not_of_this_schema_is_named(run, edit):
+    path = run.folder / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | edit))
+    with pytest.raises(WrkbookError, match=r"run\.json.*" + next(iter(edit.values() if "schema" in edit else edit))):
+        run.read()

@@ -4,15 +4,27 @@ import json
 
 import pytest
 
-from runners.core.records import LoadProfile, Workload
-from runners.store.ledger import Run
+from runners.core.notebooks import experiments
+from runners.core.records import LoadProfile, System, Workload
+from runners.store.ledger import REFERENCE, Run
 from runners.store.migrations import workload_of_label
 
 CONNECTING = {"name": "no-keepalive-fast", "connections": 40, "rate_rps": 3500.0, "keepalive_requests": 1}
+CONNECTING["asked_rps"] = 3600.0
 OLD = {
     "schema": "wrkbook.run/1",
+    "started_at": "2026-01-01T00:00:00+00:00",
+    "profile": "standard",
+    "parameters": {},
+    "windows": {"warmup_s": 0.3, "window_s": 1.0, "windows_count": 2, "turn_s": 0.1},
+    "slices": {"asked": "auto", "slice_s": 0.1, "reason": "noisy"},
+    "pinning": {"server": "0"},
+    "machine": {},
+    "versions": {},
+    "compared": ["decode-10"],
+    "floor": None,
     "cells": [["drogon+simdjson", "decode-10"], ["placebo", "decode-10"], ["nginx", "relay@no-keepalive-fast"]],
-    "control_of": "drogon+simdjson",
+    "placebo_of": "drogon+simdjson",
     "rates": {"capacities": {}, "loads": [{"shape": CONNECTING, "systems": None}]},
 }
 WORKLOADS = [
@@ -34,18 +46,30 @@ def record(tmp_path):
 
 
 def test_a_record_of_schema_1_gets_the_parts_of_its_systems(record):
-    simdjson = {"server": "drogon", "codec": "simdjson", "placebo": False}
-    assert record["systems"]["drogon+simdjson"] == simdjson
-    assert record["systems"]["placebo"] == simdjson | {"placebo": True}
-    assert record["systems"]["nginx"]["codec"] is None
+    assert record.systems["drogon+simdjson"] == System("drogon", "simdjson")
+    assert record.systems["control"] == System("drogon", "simdjson", control=True)
+    assert record.systems["nginx"].codec is None
+    assert record.control_of == "drogon+simdjson"
+    assert ("control", "decode-10") in record.cells
 
 
 def test_a_planned_load_keeps_its_rate_and_connections(record):
-    assert record["workloads"]["relay@no-keepalive-fast"]["shape"] == CONNECTING
-    assert [load["load"] for load in record["rates"]["loads"]] == ["no-keepalive"]
+    assert record.workloads["relay@no-keepalive-fast"].shape == LoadProfile(
+        "no-keepalive-fast", connections=40, rate_rps=3500.0, keepalive_requests=1, requested_rps=3600.0
+    )
+    assert [load.load for load in record.rates.loads] == ["no-keepalive"]
+    assert record.windows.slice_s == 0.1
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.label)
 def test_a_workload_is_found_again_from_its_label(workload):
     parts = workload_of_label(workload.label)
     assert Workload(**{**parts, "shape": LoadProfile(**parts["shape"])}) == workload
+
+
+def test_every_trial_of_the_reference_is_read_in_the_present_form():
+    for experiment in experiments():
+        run = Run(experiment, REFERENCE)
+        if run.exists:
+            labels = {tuple(cell) for cell in run.read().cells}
+            assert {(trial.system, trial.workload) for trial in run.trials()} <= labels

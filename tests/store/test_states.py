@@ -5,14 +5,15 @@ import pytest
 from runners.core.errors import WrkbookError
 from runners.store.ledger import Run
 from runners.store.states import being_measured, find_runs, kept, mark_void, state
+from tests.analyse.synthetic import manifest, trial
 
-TRIAL = {"system": "gin", "workload": "ping", "block": 1, "windows": []}
+TRIAL = trial(1, "gin", "ping", [20_000.0])
 
 
 @pytest.fixture
 def run(tmp_path):
     found = Run("01-ping", "r1", tmp_path)
-    found.open({"profile": "quick"})
+    found.open(manifest())
     return found
 
 
@@ -64,7 +65,7 @@ def test_a_complete_run_that_is_started_again_repeats_no_block(run):
 
 def test_an_unknown_run_is_answered_with_all_runs_and_their_states(run, tmp_path):
     interrupted(run)
-    Run("02-json-decode", "later", tmp_path).open({})
+    Run("02-json-decode", "later", tmp_path).open(manifest())
     with pytest.raises(WrkbookError, match="no run 'latr'") as caught:
         find_runs("latr", ["00-machine", "01-ping", "02-json-decode"], tmp_path)
     lines = caught.value.remedy.splitlines()

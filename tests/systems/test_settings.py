@@ -34,8 +34,8 @@ def test_the_database_s_own_settings_are_all_stated():
 
 def test_the_pool_grows_with_the_servers_cpus():
     facts = backend_facts(Catalogue().server("postgresql"), [0, 1, 2])
-    assert facts["pool_count"] == 3 * POOL_PER_CPU
-    assert facts["title"] == "PostgreSQL"
+    assert facts.pool_count == 3 * POOL_PER_CPU
+    assert facts.title == "PostgreSQL"
 
 
 def test_the_statements_that_reports_show_are_those_that_the_database_counts():

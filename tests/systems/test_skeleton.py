@@ -48,7 +48,7 @@ def test_one_like_another_is_its_copy_but_for_the_title(servers):
     [
         ("burn", "", "'burn' is taken"),
         ("contract", "", "'contract' is taken"),
-        ("placebo", "", "'placebo' is taken"),
+        ("control", "", "'control' is taken"),
         ("My Server", "", "not a name for a server"),
         ("../outside", "", "not a name for a server"),
         ("", "", "not a name for a server"),

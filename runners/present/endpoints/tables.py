@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from runners.core.run_manifest import BackendFacts
 from runners.core.units import PERCENT, RATES, amount
 from runners.present.kit.frames import cell_of, measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, table
@@ -80,21 +81,21 @@ def _busy_row(cell: pd.Series, tool: str, roles: list[str], pinning: Mapping[str
     return [Cell(cell["system"]), Cell(tool, kind="name"), *parts, Cell(LIMITS[cell["bottleneck"]], near, "name")]
 
 
-def behind(backends: Mapping[str, Any]) -> Fragment:
+def behind(backends: Mapping[str, BackendFacts]) -> Fragment:
     """Return the table of backends: connections, statements and settings, as this run recorded them."""
     groups = []
     for name, about in backends.items():
-        each = about["pool_per_cpu_count"]
+        each = about.pool_per_cpu_count
         facts = {
-            "connections": f"{about['pool_count']} from each server, kept open: {each} for each of its CPUs",
-            **{f"statement of {workload}": text for workload, text in about["statements"].items()},
+            "connections": f"{about.pool_count} from each server, kept open: {each} for each of its CPUs",
+            **{f"statement of {workload}": text for workload, text in about.statements.items()},
             "how": "each statement prepared once on a connection; one query for a request, and one request's query at a time on a "
             "connection: no pipelining, no batching",
             "proof": "queries and rows, counted by it in every window, are those of the requests within 1 %, or the trial is void",
-            "settings": ", ".join(f"{setting} = {value or 'none'}" for setting, value in about["settings"].items()),
+            "settings": ", ".join(f"{setting} = {value or 'none'}" for setting, value in about.settings.items()),
         }
         rows = [[Cell(head), Cell(text, kind="long")] for head, text in facts.items()]
-        groups.append(Group(f"{about['title']} (servers/{name})", rows))
+        groups.append(Group(f"{about.title} (servers/{name})", rows))
     return table("Behind every server, the same for all", [("what", ""), ("is", "")], groups)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
+from runners.core.run_manifest import BackendFacts
 from runners.core.units import listing
 from runners.present.kit.frames import cell_of, measured
 
@@ -19,17 +19,17 @@ _WORDS = {
 }
 
 
-def backend_name(backends: Mapping[str, Any]) -> str:
+def backend_name(backends: Mapping[str, BackendFacts]) -> str:
     """Return the names of what runs behind the servers."""
     return listing(list(backends)) or "the backend"
 
 
-def limit(bottleneck: str, backends: Mapping[str, Any]) -> str:
+def limit(bottleneck: str, backends: Mapping[str, BackendFacts]) -> str:
     """Return in words what limited a cell; the backend by its name."""
     return backend_name(backends) if bottleneck == BACKEND else _WORDS.get(bottleneck, bottleneck)
 
 
-def limits_of(cells: pd.DataFrame, backends: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+def limits_of(cells: pd.DataFrame, backends: Mapping[str, BackendFacts]) -> dict[tuple[str, str], str]:
     """Return (system, workload) → what limited it, for all cells that have a number."""
     return {(row.system, row.workload): limit(row.bottleneck, backends) for row in measured(cells).itertuples()}
 
@@ -41,7 +41,7 @@ def backend_limited(cells: pd.DataFrame, workload: str, *systems: str) -> list[s
 
 
 def without_backend_verdicts(
-    comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[str, Any]
+    comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[str, BackendFacts]
 ) -> pd.DataFrame:
     """Return the comparisons with "limit: …" in the place of each verdict on a cell whose throughput is the backend's.
 

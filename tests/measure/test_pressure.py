@@ -1,6 +1,7 @@
 """What the kernel says of heat, clock and memory, on a made-up machine and on this one."""
 
-from runners.measure.sampling import strain
+from runners.core.trial_record import Pressure
+from runners.measure.sampling import pressure
 
 
 def write(root, name, text):
@@ -17,17 +18,14 @@ def test_the_counters_of_the_given_cpus_are_added_and_the_lowest_clock_counts(tm
         tmp_path, "proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0 total=9\n"
     )
     write(tmp_path, "proc/vmstat", "nr_free_pages 5\npswpin 10\npswpout 32\n")
-    assert strain([0, 1], tmp_path) == {
-        "throttled_count": 7,
-        "clock_hz": 1_500_000_000,
-        "memory_stall_s": 2.5,
-        "swapped_pages_count": 42,
-    }
+    assert pressure([0, 1], tmp_path) == Pressure(
+        throttled_count=7, clock_hz=1_500_000_000, memory_stall_s=2.5, swapped_pages_count=42
+    )
 
 
 def test_what_a_machine_does_not_show_is_unknown(tmp_path):
-    assert set(strain([0], tmp_path).values()) == {None}
+    assert pressure([0], tmp_path) == Pressure()
 
 
 def test_this_machine_can_be_asked():
-    assert set(strain([0])) == {"throttled_count", "clock_hz", "memory_stall_s", "swapped_pages_count"}
+    assert pressure([0]).swapped_pages_count is not None
