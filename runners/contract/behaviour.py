@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from runners.contract import freshness
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES
-from runners.contract.findings import AS_PUBLISHED, BACKED, GETTING, Finding, Service, finding
+from runners.contract.findings import Finding, Service, finding
 from runners.contract.http.connection import Connection, NoResponseError
 from runners.contract.http.messages import Answer, Message
 from runners.contract.inputs import request_body
 from runners.contract.runner import answer_difference, filled, request_of
 from runners.contract.vectors.accepted import SAMPLE
 from runners.contract.vectors.model import AS_SENT, Vector, for_batch
+from runners.core.workloads import PING, WORKLOADS
 
 # A server that blocks a thread for each delayed request is seen if it has fewer threads than this.
 _SIDE_BY_SIDE = 40
@@ -45,23 +46,23 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
     """
     findings: list[Finding] = []
     for service in services:
-        if service.workload not in (*GETTING, *AS_PUBLISHED):
+        if WORKLOADS[service.workload].gives not in ("", "any JSON"):
             findings += _transfers(base_url, service)
-    pings = [service for service in services if service.workload == "ping"]
+    pings = [service for service in services if service.workload == PING]
     for service in services:
-        if service.workload == "ping-delay" and _RANDOM not in service.path:
+        if WORKLOADS[service.workload].size == "delay_ms" and _RANDOM not in service.path:
             findings += _delays(base_url, service, pings)
-        if service.workload in freshness.RENEWED:
+        if WORKLOADS[service.workload].dynamic:
             findings += freshness.check(base_url, service)
     return findings
 
 
 def check_absence(base_url: str, services: Sequence[Service]) -> Iterator[Finding]:
     """Ask many times at once for what needs a database that is away, and for something else behind them."""
-    others = [service for service in services if service.workload not in BACKED and service.workload in GETTING]
+    others = [service for service in services if not WORKLOADS[service.workload].errors_are_json]
     others = [service for service in others if "{" not in service.path]
     for service in services:
-        if service.workload not in BACKED:
+        if not WORKLOADS[service.workload].statement:
             continue
         message = Message("GET", service.path)
         vector = Vector("", (), {}, {"status": 503})

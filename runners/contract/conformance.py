@@ -10,11 +10,12 @@ from typing import Any
 from runners.contract import behaviour, freshness
 from runners.contract.decoder.batch import normalised
 from runners.contract.decoder.reference import judge
-from runners.contract.findings import AS_PUBLISHED, BACKED, GETTING, Finding, Service
+from runners.contract.findings import Finding, Service
 from runners.contract.http.connection import Connection, NoResponseError
 from runners.contract.runner import VectorRunner, answer_difference, request_of
 from runners.contract.vectors.endpoints import expected, query_of
 from runners.contract.vectors.model import Vector, body_spec, load
+from runners.core.workloads import RELAY, WORKLOADS
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,9 @@ def check_without_backend(base_url: str, services: Sequence[Service]) -> list[Fi
     services
         All that the server says that it serves, those without a database too.
     """
-    findings = check(base_url, [service for service in services if service.workload not in BACKED], quick=True)
+    findings = check(
+        base_url, [service for service in services if not WORKLOADS[service.workload].statement], quick=True
+    )
     away = [vector for vector in stored() if not vector.backend]
     with Connection(base_url) as connection:
         run = VectorRunner(connection)
@@ -117,7 +120,7 @@ def quick_check(
             difference = difference or freshness.unchanged(connection, message, vector, service.workload, answer)
         except NoResponseError as error:
             return Probe(str(error), 0)
-    return Probe(difference, answer.raw_bytes, service.workload in freshness.RENEWED, len(answer.body))
+    return Probe(difference, answer.raw_bytes, bool(WORKLOADS[service.workload].dynamic), len(answer.body))
 
 
 def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Finding]:
@@ -128,7 +131,7 @@ def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Findi
     with Connection(base_url) as connection:
         run = VectorRunner(connection)
         for service in services:
-            if service.workload not in (*GETTING, *AS_PUBLISHED):
+            if WORKLOADS[service.workload].gives not in ("", "any JSON"):
                 run.try_all([_vector_of(service.workload, body, (), None)], service)
     return run.findings
 
@@ -152,7 +155,7 @@ def storm(base_url: str, services: Iterable[Service], requests_count: int = 10_0
 
 def _held(services: Iterable[Service]) -> list[Service]:
     """Return the services that bad requests are sent to: those that take a body and are held to what they make of it."""
-    return [service for service in services if service.workload not in (*GETTING, *AS_PUBLISHED)]
+    return [service for service in services if WORKLOADS[service.workload].gives not in ("", "any JSON")]
 
 
 @lru_cache(maxsize=1)
@@ -165,13 +168,13 @@ def stored() -> tuple[Vector, ...]:
 def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, str], ...], count: int | None) -> Vector:
     """Return a vector for a request that was not foreseen."""
     request: dict[str, Any] = {"parameters": dict(parameters)}
-    if workload in GETTING:
+    if not WORKLOADS[workload].takes:
         request["suffix"] = query_of(count)
         return Vector(f"{workload} is answered", (workload,), request, expected(workload, count))
     content = body or b""
     verdict = judge(content)
     expect: dict[str, Any] = {"status": sorted(verdict.statuses)}
-    if workload == "discard":
+    if WORKLOADS[workload].gives == "bytes":
         expect = {"status": 413 if 413 in verdict.statuses else 200, "json": {"bytes": len(content)}}
     elif verdict.batch is not None and verdict.receipt is not None:
         expect |= {"receipt": verdict.receipt.as_json(), "echo": normalised(verdict.batch)}
@@ -182,7 +185,7 @@ def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, s
 def _of_the_server(vectors: Iterable[Vector], services: Sequence[Service]) -> Iterator[Vector]:
     """Yield the vectors for the server as a whole, but for paths that it serves; none for a proxy that only relays."""
     served = {service.path for service in services}
-    if {service.workload for service in services} != {"relay"}:
+    if {service.workload for service in services} != {RELAY}:
         yield from (vector for vector in vectors if not vector.workloads and vector.request["path"] not in served)
 
 

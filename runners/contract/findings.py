@@ -7,13 +7,6 @@ from typing import Protocol
 
 from runners.contract.http.messages import Answer, Message
 
-# The workloads that send no body; all others send a batch, or any bytes, with POST.
-GETTING = ("ping", "ping-delay", "text", "json", "sql1", "sql2", "json10", "blog", "relay")
-# The workloads that take a batch and are held to nothing but some JSON: what published servers did, whose work was not equal.
-AS_PUBLISHED = ("decode-as-published", "roundtrip-as-published")
-# The workloads that a database stands behind.
-BACKED = ("sql1", "sql2")
-
 _SHOWN_CHARACTERS = 400
 _SHOWN_VALUE_CHARACTERS = 120
 

@@ -14,8 +14,7 @@ from runners.contract.inputs import MOST_ROWS, ROWS_COUNT, posts
 from runners.contract.runner import answer_difference, request_of
 from runners.contract.vectors.endpoints import expected, query_of
 from runners.contract.vectors.model import Vector
-
-RENEWED = ("json", "sql1", "sql2", "json10", "blog")
+from runners.core.workloads import WORKLOADS, Specification
 
 # A clock of whole milliseconds moves on in this time.
 _PAUSE_S = 0.003
@@ -23,9 +22,6 @@ _PAUSE_S = 0.003
 _ASKED_AGAIN = 3
 # Threads and processes that draw alike are seen on connections of their own.
 _CONNECTIONS = 8
-# Of 200 honest pages, fewer than 1 in 10^9 series lack one of the fifty posts; the other draws are wider.
-_ASKED_IN_ALL = {"blog": 200, "json10": 48, "sql2": 24}
-_ASKED_OF_A_CLOCK = 24
 
 
 def unchanged(connection: Connection, message: Message, vector: Vector, workload: str, first: Answer) -> str | None:
@@ -59,11 +55,12 @@ def unchanged(connection: Connection, message: Message, vector: Vector, workload
 
 
 def check(base_url: str, service: Service) -> list[Finding]:
-    """Ask a service of `RENEWED` again and again, over several connections."""
-    count = MOST_ROWS if service.workload == "sql2" else None
+    """Ask a service whose responses are dynamic again and again, over several connections."""
+    about = WORKLOADS[service.workload]
+    count = MOST_ROWS if about.size == "count" else None
     vector = Vector("", (), {"suffix": query_of(count)}, expected(service.workload, count))
     message = request_of(vector, service)
-    asked = _ASKED_IN_ALL.get(service.workload, _ASKED_OF_A_CLOCK)
+    asked = about.draws_count
     name = f"{asked} answers of {service.workload} are made anew"
     draws: list[Hashable] = []
     answer: Answer | None = None
@@ -76,8 +73,8 @@ def check(base_url: str, service: Service) -> list[Finding]:
                     if difference := answer_difference(answer, vector, service.workload):
                         raise UnexpectedError(difference)
                     draws.append(drawn(vector.expect, answer.body))
-                    time.sleep(_PAUSE_S if service.workload not in _ASKED_IN_ALL else 0)
-        difference = _sameness(draws) or _narrowness(service.workload, draws)
+                    time.sleep(_PAUSE_S if about.dynamic == "clock" else 0)
+        difference = _sameness(draws) or _narrowness(about, draws)
     except (NoResponseError, UnexpectedError) as error:
         difference = str(error)
     return [finding(name, service, message, str(dict(vector.expect)), difference, answer)] if difference else []
@@ -89,14 +86,14 @@ def _sameness(draws: Sequence[Hashable]) -> str | None:
     return f"{repeated} of {len(draws)} answers repeat others" if repeated > 1 else None
 
 
-def _narrowness(workload: str, draws: Sequence[Any]) -> str | None:
+def _narrowness(workload: Specification, draws: Sequence[Any]) -> str | None:
     """Say what is never drawn; an honest series misses a tenth of what is allowed once in 10^20 times."""
-    if workload in ("json", "sql1"):
+    if workload.dynamic == "clock":
         return None  # a clock with fewer digits repeats itself
-    if workload == "blog":
+    if "posts" in workload.response:
         missing = set(posts()).difference(*draws)
         return f"{len(missing)} posts were never shown, such as {min(missing)!r}" if missing else None
-    if workload == "sql2":
+    if "rows" in workload.response:
         # Each draw by itself: rows that stand in a row are no random ones, wherever they begin.
         ranges, first, last = draws, 1, ROWS_COUNT
     else:

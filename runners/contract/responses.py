@@ -13,21 +13,13 @@ from runners.contract.decoder.batch import normalised
 from runners.contract.decoder.reference import decode
 from runners.contract.decoder.strict_json import ContractError, parse, plain
 from runners.contract.dynamic import drawn
-from runners.contract.findings import AS_PUBLISHED, BACKED, UnexpectedError, shown
+from runners.contract.findings import UnexpectedError, shown
 from runners.contract.http.messages import Answer
 from runners.contract.inputs import relayed
+from runners.core.workloads import WORKLOADS
 
 # The clock of the answer is the one of this machine; servers renew the date about once a second.
 _OLDEST_DATE_S = 10.0
-# Of these workloads any answer but 200 may be of any type.
-_PLAIN = ("ping", "ping-delay", "text", "json", "json10", "blog", "relay")
-_CONTENT_TYPES = {
-    "ping": "text/plain",
-    "ping-delay": "text/plain",
-    "text": "text/plain",
-    "relay": "text/plain",
-    "blog": "text/html",
-}
 # How soon an answer must be there that says that the database is not.
 _SOON_S = 3.0
 
@@ -77,15 +69,16 @@ def body_difference(answer: Answer, workload: str, expect: Mapping[str, Any], se
     if answer.status == 503 and answer.elapsed_s > _SOON_S:
         return f"answered only after {answer.elapsed_s:.1f} s"
     if answer.status != 200:
-        return None if workload in _PLAIN else _error_difference(answer.body)
-    if workload in AS_PUBLISHED:
+        return _error_difference(answer.body) if WORKLOADS[workload].errors_are_json else None
+    gives = WORKLOADS[workload].gives
+    if gives == "any JSON":
         return _no_json(answer.body)
-    if workload == "decode" and "receipt" in expect:
+    if gives == "receipt" and "receipt" in expect:
         return _json_difference(expect["receipt"], answer.body)
-    if workload == "roundtrip" and "echo" in expect:
+    if gives == "echo" and "echo" in expect:
         wanted = expect["echo"]
         return echo_difference(_normalised(sent) if isinstance(wanted, str) else wanted, answer.body)
-    if workload == "discard" and "json" in expect:
+    if gives == "bytes" and "json" in expect:
         return _json_difference(expect["json"], answer.body)
     if "text" in expect and answer.body != str(expect["text"]).encode():
         return f"body is {shown(answer.body)} instead of {expect['text']!r}"
@@ -156,9 +149,15 @@ def _scalar(value: object) -> tuple[type, object]:
 
 
 def _type_difference(answer: Answer, workload: str) -> str | None:
-    if answer.status != 200 and (workload in _PLAIN or (workload in BACKED and answer.status in (404, 405))):
+    found = WORKLOADS.get(workload)
+    if (
+        answer.status != 200
+        and found
+        and not found.takes
+        and not (found.errors_are_json and answer.status in (400, 503))
+    ):
         return None
-    wanted = _CONTENT_TYPES.get(workload, "application/json") if answer.status == 200 else "application/json"
+    wanted = found.content_type if found and answer.status == 200 else "application/json"
     media_type, _, parameter = answer.headers["content-type"].lower().partition(";")
     if media_type.strip() != wanted:
         return f"header Content-Type is {media_type.strip()!r} instead of {wanted!r}"

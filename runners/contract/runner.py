@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from runners.contract.findings import GETTING, Finding, Service, finding
+from runners.contract.findings import Finding, Service, finding
 from runners.contract.http.connection import Connection, NoResponseError
 from runners.contract.http.messages import Answer, Message
 from runners.contract.responses import body_difference, header_difference, status_difference
 from runners.contract.vectors.model import Vector
+from runners.core.workloads import WORKLOADS
 
 DEFAULT_PARAMETERS = {"db": "my_database_1", "table": "my_table_1", "ms": "1"}
 
@@ -19,8 +20,8 @@ _MOST_SILENCES = 3
 
 def request_of(vector: Vector, service: Service | None) -> Message:
     """Return the request that a vector makes to a service."""
-    getting = service is None or service.workload in GETTING
-    method = vector.request.get("method", "GET" if getting else "POST")
+    posting = service is not None and WORKLOADS[service.workload].takes
+    method = vector.request.get("method", "POST" if posting else "GET")
     path = vector.request["path"] if service is None else service.path
     target = filled(path, vector.request.get("parameters", {})) + vector.request.get("suffix", "")
     return Message(method, target, vector.body)

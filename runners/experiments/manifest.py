@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from runners.contract.requests import STATEMENTS
 from runners.core.errors import WrkbookError
 from runners.core.parameters import LIMITS, Parameters
 from runners.core.run_manifest import MachineSurvey, RunManifest, SliceChoice, WindowPlan
+from runners.core.workloads import WORKLOADS
 from runners.machine.facts import machine_facts, project_facts
 from runners.measure.conformance import relay_notes
 from runners.measure.connection_limits import in_words
@@ -67,7 +67,7 @@ def manifest_of(
 def _statements(plan: RunPlan) -> dict[str, str]:
     """Return the SQL statements by workload."""
     names = {workload.name for workload in plan.design.compared}
-    return {name: statement for name, statement in STATEMENTS.items() if name in names}
+    return {name: WORKLOADS[name].statement for name in WORKLOADS if name in names and WORKLOADS[name].statement}
 
 
 def idle_other(run: Run) -> dict[int, float]:

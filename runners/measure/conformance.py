@@ -16,6 +16,7 @@ from runners.contract.proxy import check as proxy_check, rig as proxy_rig
 from runners.contract.proxy.cases import CASES, Proxy
 from runners.contract.vectors.model import PATH as VECTORS
 from runners.core.run_manifest import RelayNote, RelayNotes
+from runners.core.workloads import RELAY
 from runners.generators.registry import GENERATORS
 from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
@@ -105,7 +106,7 @@ def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
     failed = [RelayNote(case=each.case, difference=each.difference) for each in found if each.severity == "reported"]
     _relay_file(artifact).write_text(RelayNotes(tried=len(CASES), failed=failed).model_dump_json(), encoding="utf-8")
     return [
-        Finding(each.case, "relay", "", "a connection", "what went in comes out", "", each.difference)
+        Finding(each.case, RELAY, "", "a connection", "what went in comes out", "", each.difference)
         for each in found
         if each.severity == "required"
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
 from runners.core.records import LoadProfile
-from runners.measure.design import OWN_CONNECTION_COUNTS
+from runners.core.workloads import WORKLOADS
 from runners.systems.ports import REMEDY as PORTS_REMEDY
 
 # What a process has open besides its connections.
@@ -89,7 +89,10 @@ def clamped(
             f"parameter connections: {wanted} do not fit into the limit of {files_limit} open files",
             f"use at most {most}, or raise the hard limit (ulimit -Hn, /etc/security/limits.conf)",
         )
-    names = ("connection_counts", *OWN_CONNECTION_COUNTS.values())
+    names = (
+        "connection_counts",
+        *(each.connections_parameter for each in WORKLOADS.values() if each.connections_parameter),
+    )
     levels = {name: fitting_levels(getattr(parameters, name), files_limit, ports_count) for name in names}
     left_out = dict.fromkeys(level for found in levels.values() for level in found.left_out)
     return parameters.model_copy(update={name: list(levels[name].kept) for name in names}), tuple(left_out)

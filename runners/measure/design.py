@@ -11,12 +11,10 @@ from types import MappingProxyType
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
 from runners.core.records import LoadProfile, System, Workload
+from runners.core.workloads import WORKLOADS
 from runners.systems.catalogue import Catalogue
 
-BATCHED = ("discard", "decode", "roundtrip", "decode-as-published", "roundtrip-as-published")
 DELAYS_MS = (10,)
-OWN_CONNECTION_COUNTS = {"blog": "blog_connection_counts"}
-"""Workload → the parameter that holds its own numbers of connections, where they differ from those of the others."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +85,11 @@ def design(
         )
     named = systems or list(dict.fromkeys(name for name, _ in only))
     chosen = [catalogue.system(name, list(workloads)) for name in named]
-    sizes = {name: [Workload(name, operations=size) for size in batch_sizes] for name in BATCHED}
-    sizes["ping-delay"] = [Workload("ping-delay", delay_ms=delay) for delay in delays_ms]
-    sizes["sql2"] = [Workload("sql2", count=count) for count in counts]
+    sizes = {"operations": batch_sizes, "delay_ms": delays_ms, "count": counts}
     compared = tuple(
         replace(variant, shape=shape)
         for name in workloads
-        for place, variant in enumerate(sizes.get(name, [Workload(name)]))
+        for place, variant in enumerate(WORKLOADS[name].variants(sizes))
         # Loads are compared on the first size alone.
         for shape in own_shapes.get(name, shapes)[: 1 if place else None]
     )
@@ -125,7 +121,7 @@ def design(
         raise WrkbookError(f"no system serves {' or '.join(workloads)}", "./wrkbook list shows who serves what")
     if floor:
         servers = dict.fromkeys(cell.system.server for cell in cells)
-        cells += [Cell(System(name), variant) for variant in sizes.get(floor, [Workload(floor)]) for name in servers]
+        cells += [Cell(System(name), variant) for variant in WORKLOADS[floor].variants(sizes) for name in servers]
     return Design(tuple(cells), compared, floor, fresh)
 
 
@@ -158,8 +154,9 @@ def load_shapes(parameters: Parameters) -> list[LoadProfile]:
 
 def own_load_shapes(parameters: Parameters) -> dict[str, list[LoadProfile]]:
     """Return workload → its own loads, for those whose numbers of connections are a parameter that is set."""
-    counts = {name: getattr(parameters, parameter) for name, parameter in OWN_CONNECTION_COUNTS.items()}
-    return {name: connection_shapes(own) for name, own in counts.items() if own}
+    own = {each.name: each.connections_parameter for each in WORKLOADS.values() if each.connections_parameter}
+    counts = {name: getattr(parameters, parameter) for name, parameter in own.items()}
+    return {name: connection_shapes(each) for name, each in counts.items() if each}
 
 
 def connection_shapes(counts: Sequence[int]) -> list[LoadProfile]:

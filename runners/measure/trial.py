@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from runners.contract.conformance import quick_check
-from runners.contract.requests import backend_work, contract_request, path_parameters, response_tolerance
+from runners.contract.requests import contract_request, path_parameters
 from runners.core.records import WARM_UP_KINDS, Load, Request, System, Workload
 from runners.core.trial_record import Failure, TrialRecord, Verification, WindowKind, WindowRecord
+from runners.core.workloads import WORKLOADS
 from runners.generators import GeneratorError
 from runners.machine.topology import format_cpu_list
 from runners.measure.design import Cell
@@ -185,9 +186,9 @@ def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Tri
         shape=workload.shape,
         path=request.path,
         body_bytes=len(request.body),
-        response_tolerance=response_tolerance(workload.name),
+        response_tolerance=WORKLOADS[workload.name].size_tolerance,
         idle_other_fraction=dict(settings.idle_other),
-        work_per_request=backend_work(workload),
+        work_per_request=WORKLOADS[workload.name].backend_work(workload),
         cpus=settings.source.plan.as_dict() | {"server": format_cpu_list(settings.cpus(system.server))},
         generator=generator,
     )

@@ -7,11 +7,12 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.folders import SERVERS
 from runners.core.records import System
+from runners.core.workloads import WORKLOADS
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
@@ -20,22 +21,10 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-WorkloadName = Literal[
-    "ping",
-    "ping-delay",
-    "discard",
-    "decode",
-    "roundtrip",
-    "text",
-    "json",
-    "sql1",
-    "sql2",
-    "json10",
-    "blog",
-    "relay",
-    "decode-as-published",
-    "roundtrip-as-published",
-]
+def _known(name: str) -> str:
+    if name not in WORKLOADS:
+        raise ValueError(f"there is no workload {name!r}; {did_you_mean(name, list(WORKLOADS))}")
+    return name
 
 
 # Shown in terminals and reports: printable, and not empty.
@@ -50,7 +39,7 @@ class Service(_Strict):
     codec : the library that does the work of this row, where a server has more than one way; the row is ``server+codec``
     """
 
-    workload: WorkloadName
+    workload: Annotated[str, AfterValidator(_known)]
     path: str = Field(pattern=r"^/[A-Za-z0-9_\-/{}.]*$")
     codec: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$", max_length=40)
     backend: str | None = Field(default=None, pattern=_NAME.pattern)

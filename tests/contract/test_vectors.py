@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import get_args
 
 import pytest
 import yaml
@@ -17,12 +16,12 @@ from runners.contract.inputs import request_body
 from runners.contract.responses import echo_difference
 from runners.contract.vectors.golden import golden
 from runners.contract.vectors.model import AS_SENT, PATH, dump, for_batch
-from runners.systems.catalogue import WorkloadName
+from runners.core.workloads import WORKLOADS
 from tests.contract.strategies import good_bodies
 
 OPENAPI = yaml.safe_load((PATH.parent / "openapi.yaml").read_text(encoding="utf-8"))
 SCHEMAS = OPENAPI["components"]["schemas"]
-EVERY_WORKLOAD = set(get_args(WorkloadName))
+EVERY_WORKLOAD = set(WORKLOADS)
 BATCHES = [vector for vector in stored() if vector.workloads == ("decode", "roundtrip") and "body" in vector.request]
 GOOD = [vector for vector in BATCHES if vector.statuses == {200} and not vector.request.get("parameters")]
 

@@ -2,11 +2,12 @@
 
 import re
 
-from runners.contract.requests import STATEMENTS
+from runners.core.workloads import WORKLOADS
 from runners.systems.backend import backend_facts, stated_settings
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import POOL_PER_CPU
 
+STATEMENTS = {each.name: each.statement for each in WORKLOADS.values() if each.statement}
 CONFIGURATION = """# a comment = no setting
 port_less = 5
 name = 'quo # ted'   # why

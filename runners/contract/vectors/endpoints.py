@@ -7,22 +7,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from runners.contract.decoder.reference import receipt
-from runners.contract.dynamic import GREETING
-from runners.contract.findings import AS_PUBLISHED
 from runners.contract.inputs import MOST_ROWS
 from runners.contract.vectors.accepted import SAMPLE
 from runners.contract.vectors.model import AS_SENT, Vector, padded_to_limit
+from runners.core.workloads import PING, USUAL_ROWS, WORKLOADS, named
 
-_WITH_BODY = ("discard", "decode", "roundtrip")
-HELLO: dict[str, Any] = {"text": "Hello, World!"}
+AS_PUBLISHED = named(gives="any JSON")
+_WITH_BODY = tuple(name for name in named(takes="batch") if name not in AS_PUBLISHED)
 _ACCENTED = "%C3%A9"
 _EMOJI = "%F0%9F%98%80"
 
 
 def endpoints() -> Iterator[Vector]:
     """Yield the vectors."""
-    hello = {"status": 200} | HELLO
-    yield Vector("ping says hello", ("ping",), {}, hello, quick=True)
+    hello = expected(PING)
+    yield Vector("ping says hello", (PING,), {}, hello, quick=True)
     for delay in ("0", "1", "20"):
         yield Vector(f"ping after {delay} ms says hello", ("ping-delay",), {"parameters": {"ms": delay}}, hello)
     for delay in ("abc", "-1", "60001", "1.5", "1e1", "+5", "0x10", "99999999999999999999", "5ms", "%20", "1%202"):
@@ -94,27 +93,12 @@ def _paths_and_methods() -> Iterator[Vector]:
         yield Vector(f"{method} instead of GET is a wrong method", ("ping", "ping-delay"), request, {"status": 405})
 
 
-USUAL_ROWS = 20
-_NUMBERS = 10
-_POSTS = 6
-
-_GREETING_OF = {"json": "RFC 3339", "sql1": "PostgreSQL"}
-_FIXED: dict[str, dict[str, Any]] = {
-    "ping": HELLO,
-    "ping-delay": HELLO,
-    "text": {"text": f"{GREETING}\n"},
-    "json": {"greeting": _GREETING_OF["json"]},
-    "sql1": {"greeting": _GREETING_OF["sql1"]},
-    "json10": {"numbers": _NUMBERS},
-    "blog": {"posts": _POSTS},
-    "relay": {"file": "10k.txt"},
-}
-_RESOURCES = ("text", "json", "sql1", "sql2", "json10", "blog")
+_RESOURCES = named(takes="", refuses=True)
 
 
 def expected(workload: str, count: int | None = None) -> dict[str, Any]:
-    """Return what is expected of a good request, for sql2 with so many rows; for workloads that take a body, only the status."""
-    return {"status": 200} | ({"rows": count or USUAL_ROWS} if workload == "sql2" else _FIXED.get(workload, {}))
+    """Return what is expected of a good request, of so many rows; for workloads that take a body, only the status."""
+    return {"status": 200, **WORKLOADS[workload].response} | ({} if count is None else {"rows": count})
 
 
 def query_of(count: int | None) -> str:
@@ -124,17 +108,8 @@ def query_of(count: int | None) -> str:
 
 def resources() -> Iterator[Vector]:
     """Yield the vectors."""
-    sentences = {
-        "text": "text says hello",
-        "json": "json says hello and the time",
-        "sql1": "sql1 says hello and the time of the database",
-        "sql2": f"sql2 gives {USUAL_ROWS} rows unless told",
-        "json10": f"json10 gives {_NUMBERS} numbers",
-        "blog": f"blog shows {_POSTS} posts",
-        "relay": "relay hands the whole file on",
-    }
-    for workload, sentence in sentences.items():
-        yield Vector(sentence, (workload,), {}, expected(workload), quick=True)
+    for about in (each for each in WORKLOADS.values() if each.good):
+        yield Vector(about.good, (about.name,), {}, expected(about.name), quick=True)
     yield from _counts()
     yield from _without_backend()
     for workload in _RESOURCES:

@@ -12,6 +12,7 @@ from typing import Any
 
 from runners.contract.decoder.batch import normalised
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge
+from runners.core.workloads import named
 
 PATH = Path(__file__).resolve().parents[3] / "servers" / "contract" / "vectors.json"
 AS_SENT = "as sent"
@@ -80,7 +81,7 @@ def for_batch(name: str, body: str | bytes | list[dict[str, Any]], *statuses: in
         echo = _readable(normalised(verdict.batch))
         long = len(json.dumps(echo)) > _LONGEST_ECHO_CHARACTERS
         expect |= {"receipt": _readable(verdict.receipt.as_json()), "echo": AS_SENT if long else echo}
-    return Vector(name, ("decode", "roundtrip"), {"body": spec}, expect, quick)
+    return Vector(name, (*named(gives="receipt"), *named(gives="echo")), {"body": spec}, expect, quick)
 
 
 def body_spec(body: str | bytes) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from runners.core.run_manifest import BackendFacts
 from runners.core.units import PERCENT, RATES, amount
+from runners.core.workloads import WORKLOADS
 from runners.present.kit.frames import cell_of, measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.throughput.tables import throughput, without_number
@@ -99,8 +100,6 @@ def behind(backends: Mapping[str, BackendFacts]) -> Fragment:
     return table("Behind every server, the same for all", [("what", ""), ("is", "")], groups)
 
 
-# As the columns of the published table are called.
-TITLES = {"text": "Text", "json": "JSON", "sql1": "PgSQL 1", "sql2": "PgSQL 2"}
 ROLES = ("server", "backend", "generator")
 LIMITS = {
     "server": "the server",
@@ -125,8 +124,8 @@ def columns(cells: pd.DataFrame) -> dict[str, str]:
     """The workloads that are columns of the published table, with its names; of several sizes the first."""
     found: dict[str, str] = {}
     for row in own_load(cells).drop_duplicates("workload").itertuples():
-        title = TITLES.get(str(row.workload_name))
-        if title is not None and title not in found.values():
+        title = WORKLOADS[str(row.workload_name)].title
+        if title not in found.values():
             found[str(row.workload)] = title
     return found
 
