@@ -119,9 +119,9 @@ def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wrkbook-slices-")))
         trials = launch(settings, number, cells, folder, stack)
         for trial in trials:
-            trial.verify("verified_before")
+            trial.verify("before")
             trial.warm_up(settings, set())
-            trial.record["windows"].clear()
+            trial.record.windows.clear()
         lengths = order.sample(lengths_ms, len(lengths_ms))
         for length_ms in lengths:
             shuffled = order.sample([trial for trial in trials if trial.ready], sum(trial.ready for trial in trials))
@@ -134,7 +134,7 @@ def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int
                 for trial in shuffled:
                     trial.measure(settings, WINDOW)
         for trial in trials:
-            trial.verify("verified_after")
+            trial.verify("after")
     return [row for trial in trials for row in rows_of(trial, lengths)]
 
 
@@ -154,25 +154,25 @@ def launch(settings: BlockSettings, number: int, cells: Sequence[Cell], folder: 
 def rows_of(trial: Trial, lengths_ms: Sequence[int]) -> list[dict[str, Any]]:
     """Return a row for each window of a trial, in the order of `lengths_ms`."""
     if trial.failed:
-        print(f"{trial.cell.system.name} failed: {trial.record['failure']['message']}", file=sys.stderr)
+        print(f"{trial.cell.system.name} failed: {trial.record.failure}", file=sys.stderr)
         return []
     found = []
     for length_ms, (raw, result) in zip(lengths_ms, load_results(trial.record), strict=True):
-        assert raw["kind"] == WINDOW
-        assert bool(raw["turns"]) == (length_ms > 0)
+        assert raw.kind == WINDOW
+        assert bool(raw.slices) == (length_ms > 0)
         found.append(
             {
-                "block": trial.record["block"],
+                "block": trial.record.block,
                 "system": trial.cell.system.name,
                 "length_ms": length_ms,
-                "started_at": raw["started_at"],
+                "started_at": raw.started_at,
                 "requests_count": result.requests_count,
                 "errors_count": result.errors.total_count,
                 "duration_s": result.duration_s,
                 "throughput_rps": result.throughput_rps,
-                "cpu_per_request_s": raw["server_cpu_s"] / max(1, result.requests_count),
-                "slices_count": (raw["turns"] or {}).get("count", 0),
-                "speed_hz": {cpu: seen["mean_hz"] for cpu, seen in raw["speed"].items()},
+                "cpu_per_request_s": raw.server_cpu_s / max(1, result.requests_count),
+                "slices_count": raw.slices.count if raw.slices else 0,
+                "speed_hz": {cpu: seen.mean_hz for cpu, seen in raw.speed.items()},
             }
         )
     return found

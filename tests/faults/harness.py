@@ -227,7 +227,7 @@ def assert_goes_on(data: Path, env: Mapping[str, str], kept: Mapping[str, bytes]
         again.assert_nothing_is_left(set())
     found = assert_records_are_sound(data)
     assert {path: found.get(path) for path in kept} == dict(kept)
-    blocks = [record["block"] for record in Run(EXPERIMENT, RUN_ID, data / "raw").trials()]
+    blocks = [record.block for record in Run(EXPERIMENT, RUN_ID, data / "raw").trials()]
     planned = [block for block in range(1, BLOCKS + 1) for _ in range(CELLS)]
     # More blocks measure again what the machine void_cells, each with all cells.
     again = blocks[len(planned) :]

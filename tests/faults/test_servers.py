@@ -22,7 +22,7 @@ def beside_an_honest_one(tmp_path, monkeypatch, cache):
         chosen = settings(servers(tmp_path / "servers", honest="none", liar=fault))
         found, tables = measured(chosen, tmp_path / "raw", step)
         for system in ("honest", "control"):
-            assert found[system]["failure"] is None
+            assert found[system].failure is None
             assert voids(tables, system) == {}
         return found["liar"], voids(tables, "liar")
 

@@ -1,7 +1,6 @@
 """A block with real servers and the real load generator: what is recorded, and what happens when something fails."""
 
 import contextlib
-import json
 import os
 import signal
 from dataclasses import replace
@@ -76,7 +75,7 @@ def test_every_cell_gets_a_sound_trial_and_nothing_is_left_behind():
     assert {alive for _, alive in seen} == {3}  # both servers and the control, all the time
     assert len(seen) == 6 * SHORT.windows_count
     assert {what.partition(",")[0] for what, _ in seen} == {"beast", "httplib", "control"}
-    tables = build_tables(json.loads(json.dumps(records)))
+    tables = build_tables(records)
     assert tables.failures.empty
     void = tables.checks[~tables.checks["ok"].astype(bool) & tables.checks["void"].astype(bool)]
     void = void[~void["name"].isin(["other load", "steal"])]  # of the machine that runs the tests, not of the block
@@ -97,7 +96,7 @@ def test_each_launched_system_is_primed_once_before_anything_is_measured_and_tha
         assert kinds == (["warmup", "window"] if record.system in seen else ["priming", "warmup", "window"])
         seen.add(record.system)
     assert len(seen) == 3
-    trials = build_tables(json.loads(json.dumps(records))).trials
+    trials = build_tables(records).trials
     assert (~trials["warmup"]).sum() == len(records)
 
 
@@ -113,7 +112,7 @@ def test_a_server_that_dies_under_load_gets_that_as_its_result_and_the_others_go
     ((system, failure),) = failed.items()
     assert failure.stage == "running"
     assert "exit status -9" in failure.message
-    sound = build_tables(json.loads(json.dumps(records))).trials["system"].unique()
+    sound = build_tables(records).trials["system"].unique()
     assert len(sound) == 2
     assert system not in sound
 
@@ -146,7 +145,7 @@ def test_a_server_that_hangs_is_no_end_of_the_run():
             os.kill(processes[max(processes)].pid, signal.SIGSTOP)
 
     records = measure_block(settings(), 1, set(), stop_the_last)
-    tables = build_tables(json.loads(json.dumps(records)))
+    tables = build_tables(records)
     hanging = [record for record in records if record.port == max(record.port for record in records)]
     for record in hanging:
         bad = tables.checks[(tables.checks["system"] == record.system) & ~tables.checks["ok"].astype(bool)]

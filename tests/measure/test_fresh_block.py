@@ -1,7 +1,6 @@
 """Blocks in which each cell has a process of its own, with more connections than are opened at once."""
 
 import contextlib
-import json
 import resource
 
 import pandas as pd
@@ -40,7 +39,7 @@ def block(step=lambda _: None):
 
 def tables_of(records):
     """The tables, read as the ledger would hand them out; void trials are in them, whatever else the machine does."""
-    return build_tables(json.loads(json.dumps(records)))
+    return build_tables(records)
 
 
 def test_a_window_of_many_connections_begins_when_all_are_open_and_counts_them():

@@ -1,6 +1,5 @@
 """Windows in turns, with real servers and the real load generator: each looks as if it had been measured in one piece."""
 
-import json
 import os
 import signal
 import time
@@ -97,7 +96,7 @@ def server_usage(records):
 
 
 def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one_in_one_piece(chosen):
-    records = json.loads(json.dumps(measure_block(chosen(), 1, set(), lambda _: None)))
+    records = measure_block(chosen(), 1, set(), lambda _: None)
     assert len(records) == 6
     rounds = {}
     for record in records:
@@ -165,8 +164,8 @@ def test_a_server_that_dies_between_its_turns_gets_that_as_its_result_and_the_ot
     records = measure_block(chosen(workloads=["ping"]), 1, set(), lambda _: None)
     failures = [record.failure for record in records if record.failure]
     assert len(failures) == 1
-    assert failures[0]["stage"] == "running"
-    assert "exit status -9" in failures[0]["message"]
+    assert failures[0].stage == "running"
+    assert "exit status -9" in failures[0].message
     sound = [record for record in records if not record.failure]
     assert [len(windows(record)) for record in sound] == [2, 2]
     assert of_program("/build/server") == of_program("wrk") == []
@@ -219,7 +218,7 @@ def test_what_goes_on_while_its_server_is_stopped_is_measured_in_one_piece(chose
 def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_come_from_it_alone(chosen):
     steps = []
     settings = chosen()
-    records = json.loads(json.dumps(measure_block(settings, 1, set(), steps.append)))
+    records = measure_block(settings, 1, set(), steps.append)
     assert len(steps) == windows_in_block(settings, settings.design.cells) == 6 * (SHORT.windows_count + 1)
     last_slices = max(raw.started_at for record in records for raw, _ in windows(record))
     for record in records:
@@ -244,10 +243,10 @@ def test_cells_in_one_piece_get_no_window_for_percentiles(chosen):
 
 
 def test_what_a_server_used_before_its_window_is_no_use_of_the_cpus_beside_the_others(chosen):
-    records = json.loads(json.dumps(measure_block(chosen(), 1, set(), lambda _: None)))
+    records = measure_block(chosen(), 1, set(), lambda _: None)
     for record in records:
         for raw, _ in windows(record):
             first, last = raw.samples[0], raw.samples[-1]
-            for cpu, used_s in last["companions"].items():
+            for cpu, used_s in last.co_scheduled_cpu_s.items():
                 # Tasks that share one CPU cannot use more of it than there is.
-                assert used_s - first["companions"][cpu] <= 1.02 * (last["at_s"] - first["at_s"])
+                assert used_s - first.co_scheduled_cpu_s[cpu] <= 1.02 * (last.at_s - first.at_s)
