@@ -44,7 +44,8 @@ class Tables:
         warmup (whether it is one of the first two), throughput_rps (a throughput of the system only where kind is window),
         little_ratio (throughput × mean service time / connections; NaN in an open loop), turns_count (time slices; 0: in one
         piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; `CORRECTED`
-    latency : a row per bin of a sound trial's service-time histogram, of its windows in one piece: block, system, workload,
+    latency : a row per bin of a sound trial's histogram, of its windows in one piece; of response times where it knows them,
+        else of service times: block, system, workload,
         value_us, count
     usage : a row per window of a sound trial whose kind is window, and role: CPU, memory, threads, context switches
     checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
@@ -82,7 +83,9 @@ def build_tables(records: Iterable[TrialRecord]) -> Tables:
             if not void and raw.kind == WINDOW:
                 usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
         if not void:
-            merged = histograms.merge(result.service_time for raw, result in windows if raw.slices is None)
+            merged = histograms.merge(
+                result.response_time or result.service_time for raw, result in windows if raw.slices is None
+            )
             counted = {"value_us": np.array(merged.values_us, np.int64), "count": np.array(merged.counts, np.int64)}
             bins.append(pd.DataFrame({name: keys[name] for name in _CELL} | counted))
     windows_table = pd.DataFrame(trials, columns=None if trials else [*_KEYS, *_NEEDED])

@@ -137,6 +137,7 @@ class Load:
     keepalive_requests : requests on one connection before it is closed; None: as many as come
     requested_rps : the requested rate, for a generator that offers less than requested; None: `rate_rps` itself
     ramp_up_s : the ramp-up before `duration_s`, in which the generator opens its connections and sends nothing
+    seed : of the arrivals of an open loop; the same for all systems in a visit of a block
     """
 
     connections: int
@@ -147,6 +148,7 @@ class Load:
     keepalive_requests: int | None = None
     requested_rps: float | None = None
     ramp_up_s: float = 0.0
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -209,6 +211,9 @@ class LoadResult:
     warnings : sentences about what the parser found odd
     bodies_only : whether the generator counts the bytes of bodies, without headers
     unseen_count : completed requests without a recorded service time
+    scheduled_count : arrivals of an open loop that has a schedule
+    response_time : from the intended send, where the generator knows it; with the requests that got no response, as lower bounds
+    lateness : of the sends of an open loop, after they were due and a connection was free
     """
 
     requests_count: int
@@ -222,6 +227,9 @@ class LoadResult:
     warnings: tuple[str, ...] = ()
     bodies_only: bool = False
     unseen_count: int = 0
+    scheduled_count: int | None = None
+    response_time: Histogram | None = None
+    lateness: Histogram | None = None
 
     @property
     def throughput_rps(self) -> float:

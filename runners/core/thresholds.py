@@ -7,3 +7,7 @@ ERRORS_TOLERANCE = 0.001
 
 LEAST_OFFERED = 0.99
 """Share of the offered rate that must be achieved: below it, service times are those of a lower rate."""
+
+LATE_S = 0.001
+MOST_LATE_SHARE = 0.01
+"""An open loop of which a larger share of the sends is later than `LATE_S` did not keep its schedule: its window is void."""

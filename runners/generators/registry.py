@@ -5,10 +5,13 @@ from __future__ import annotations
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.generators import Generator
 from runners.generators.autocannon import Autocannon
+from runners.generators.paceload import Paceload
 from runners.generators.perf_gauge import PerfGauge
 from runners.generators.wrk import Wrk
 
-GENERATORS: dict[str, Generator] = {generator.name: generator for generator in (Wrk(), Autocannon(), PerfGauge())}
+GENERATORS: dict[str, Generator] = {
+    generator.name: generator for generator in (Wrk(), Autocannon(), PerfGauge(), Paceload())
+}
 
 
 def generator_named(name: str) -> Generator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -136,6 +137,10 @@ class Trial:
             rate_rps=shape.rate_rps,
             keepalive_requests=shape.keepalive_requests,
             requested_rps=shape.requested_rps,
+            # The same arrivals for all systems.
+            seed=zlib.crc32(
+                f"{settings.seed}/{self.record.block}/{self.record.workload}/{len(self.record.windows)}".encode()
+            ),
         )
 
     def _ended(self, when: str) -> bool:

@@ -40,7 +40,7 @@ def test_the_summary_holds_all_systems_and_workloads_with_intervals(quick_run, e
         assert cell["launches_count"] == 1 or rate["low"] <= rate["value"] <= rate["high"]
         assert cell["errors_count"] == 0
     assert summary["conclusions"]
-    assert summary["noise_floor"]
+    assert summary["noise_floor"] or any(cell["launches_count"] == 1 for cell in summary["cells"])
     void = {check["name"] for check in summary["checks"] if check["void"] and not check["ok"]}
     assert void <= {"other load", "steal"}  # of the machine that runs the tests, not of wrkbook
 

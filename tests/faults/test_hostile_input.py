@@ -94,7 +94,7 @@ def test_what_a_server_prints_reaches_the_terminal_without_its_escapes(tmp_path,
     monkeypatch.setenv("XDG_CACHE_HOME", cache["XDG_CACHE_HOME"])
     chosen = settings(servers(tmp_path / "servers", liar="ends at once"))
     found, _ = measured(chosen, tmp_path / "raw")
-    assert "no licence found �]0;owned�" in found["liar"]["failure"]["message"]
+    assert "no licence found �]0;owned�" in found["liar"].failure.message
 
 
 @pytest.mark.e2e

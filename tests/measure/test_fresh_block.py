@@ -58,7 +58,7 @@ def test_a_window_of_many_connections_begins_when_all_are_open_and_counts_them()
 
 
 def test_memory_is_that_of_a_process_of_its_own():
-    records = json.loads(json.dumps(block()))
+    records = block()
     tables = build_tables(records)
     # Not from the tables: void trials, as on a machine that is busy, have no rows of usage there.
     server = pd.DataFrame(

@@ -8,8 +8,8 @@ from statistics import fmean
 
 from runners.analyse.checks.machine import memory_pressure, other_load, steal, throttling
 from runners.analyse.usage import Windows, complete_looks, seen_by_probes
-from runners.core.records import WINDOW, Bottleneck, Check, LoadResult
-from runners.core.thresholds import ERRORS_TOLERANCE, LEAST_OFFERED
+from runners.core.records import WINDOW, Bottleneck, Check, Load, LoadResult
+from runners.core.thresholds import ERRORS_TOLERANCE, LATE_S, LEAST_OFFERED, MOST_LATE_SHARE
 from runners.core.trial_record import TrialRecord, Verification
 from runners.stats import histograms
 
@@ -34,6 +34,7 @@ def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     checks += [connections_open, errors_by_kind] if asked_for(record) else [errors]
     # At a fixed rate connections are not always busy, as Little's law has it.
     checks += [offered] if any(raw.load.rate_rps for raw, _ in windows) else [little]
+    checks += [schedule] if any(result.lateness for _, result in windows) else []
     checks += [pinning, steal, other_load, throttling, memory_pressure, warm_up, generator_warnings]
     return [check(record, windows) for check in checks]
 
@@ -160,9 +161,32 @@ def backend_work(record: TrialRecord, windows: Windows) -> Check:
 
 def offered(record: TrialRecord, windows: Windows) -> Check:
     """Check that an open loop achieved at least 99 % of the rate that was asked for."""
-    worst = min(result.throughput_rps / (raw.load.rate_rps or math.nan) for raw, result in windows)
+    worst = min(_achieved(raw.load, result) for raw, result in windows)
     advice = "the server, or the load generator, cannot carry this rate: its latencies are not those of that rate"
     return Check("offered load", worst >= LEAST_OFFERED, f"{worst:.1%} of the offered rate was achieved", advice)
+
+
+def _achieved(load: Load, result: LoadResult) -> float:
+    """Return the completed requests as a share of those that were scheduled, or that the rate makes of the time."""
+    if result.scheduled_count is not None:
+        return result.requests_count / max(1, result.scheduled_count)
+    return result.throughput_rps / (load.rate_rps or math.nan)
+
+
+def schedule(record: TrialRecord, windows: Windows) -> Check:
+    """Check that at most 1 % of the sends of an open loop were more than 1 ms late; else the load was another, and the trial is void."""
+    worst, p99_us = 0.0, 0.0
+    for lateness in (result.lateness for _, result in windows if result.lateness):
+        late = sum(
+            count for value, count in zip(lateness.values_us, lateness.counts, strict=True) if value > LATE_S * 1e6
+        )
+        worst = max(worst, late / max(1, lateness.total_count))
+        p99_us = max(p99_us, histograms.percentiles(lateness.values_us, lateness.counts, (99.0,))[0])
+    detail = (
+        f"99 % of the sends within {p99_us:.0f} µs of their schedule, {worst:.2%} more than {LATE_S * 1000:g} ms late"
+    )
+    advice = "give the load generator CPUs of its own, or offer a lower rate"
+    return Check("schedule", worst <= MOST_LATE_SHARE, detail, advice, void=True)
 
 
 def little(record: TrialRecord, windows: Windows) -> Check:

@@ -1,0 +1,197 @@
+"""paceload: requests at moments that were fixed in advance, whatever the responses do (``servers/paceload``).
+
+- Arrivals are a Poisson process with a seed. The response time counts from the intended moment: a request that waits for a free
+  connection has waited from then on (Tene, How NOT to measure latency). The service time counts from the actual send.
+- It reports its own lateness: from the moment at which a request was due and a connection free, to its send.
+- A request without a response is among the response times with the time that it had waited by then, as a lower bound.
+- Without a rate it is a closed loop: every connection sends as soon as it is free.
+- Its histograms have three significant digits (HdrHistogram). They are printed as bins, and as HdrHistogram V2 text for other tools.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from runners.core.records import Histogram, Load, LoadErrors, LoadResult, Request
+from runners.core.thresholds import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE
+from runners.generators import LOAD_FOLDER, GeneratorError
+from runners.stats import histograms
+
+_BODY = "body"
+_END_TOLERANCE_S = 0.25
+
+
+class Bins(BaseModel):
+    """One of its histograms: `ns` are pairs of a value and its count, `hdr` the same as HdrHistogram V2 text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    mean_ns: float
+    hdr: str
+    ns: list[tuple[int, int]]
+
+    @property
+    def in_us(self) -> Histogram:
+        """Return it in whole microseconds, at least one."""
+        counts: dict[int, int] = {}
+        for value_ns, count in self.ns:
+            value_us = max(1, round(value_ns / 1000))
+            counts[value_us] = counts.get(value_us, 0) + count
+        return Histogram(tuple(counts), tuple(counts.values()))
+
+    @property
+    def total_count(self) -> int:
+        """Return the number of samples."""
+        return sum(count for _, count in self.ns)
+
+
+class PaceloadReport(BaseModel):
+    """What paceload prints, as it prints it; see ``servers/paceload/main.cpp``.
+
+    Attributes
+    ----------
+    scheduled : arrivals in the window
+    completed, unanswered : of them; others failed
+    most_waiting : the longest queue of arrivals without a free connection
+    elapsed_s : with the wait for the last responses
+    response, service, lateness : histograms; unanswered arrivals are in `response` only
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    paceload: int
+    rate_rps: float
+    duration_s: float
+    elapsed_s: float
+    cpu_s: float
+    poisson: bool
+    seed: int
+    scheduled: int
+    completed: int
+    unanswered: int
+    read_bytes: int
+    opened: int
+    most_waiting: int
+    connect_errors: int
+    read_errors: int
+    write_errors: int
+    timeouts: int
+    status_errors: int
+    response: Bins
+    service: Bins
+    lateness: Bins
+
+    @property
+    def late_share(self) -> float:
+        """Return the share of the sends that were later than `LATE_S`."""
+        late = sum(count for value_ns, count in self.lateness.ns if value_ns > LATE_S * 1e9)
+        return late / max(1, self.lateness.total_count)
+
+
+class Paceload:
+    """An open loop over HTTP/1.1, or a closed one where no rate is given."""
+
+    name: str = "paceload"
+    packages: tuple[str, ...] = ("libhdr-histogram-dev", "libllhttp-dev", "zlib1g-dev")
+    built_by: str | None = "paceload"
+    clock: str | None = None
+    opens_first: bool = False
+
+    def prepare(self, request: Request, folder: Path) -> None:
+        """Write the body of the request."""
+        (folder / _BODY).write_bytes(request.body)
+
+    def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
+        """Return the arguments of one window; see :class:`runners.generators.Generator`."""
+        if load.connections < load.threads or load.duration_s <= 0 or load.timeout_s <= 0:
+            raise GeneratorError("paceload needs a connection for each thread, and a duration and a timeout above 0 s")
+        if load.keepalive_requests not in (None, 1):
+            raise GeneratorError("paceload keeps connections or closes them after each request, nothing between")
+        options = {
+            "host": f"{host}:{port}",
+            "method": request.method,
+            "target": request.path,
+            "connections": load.connections,
+            "threads": load.threads,
+            "duration": f"{load.duration_s:.6g}",
+            "timeout": f"{load.timeout_s:.6g}",
+            "seed": load.seed,
+            "keep-alive": "no" if load.keepalive_requests == 1 else "yes",
+        }
+        if load.rate_rps is not None:
+            options["rate"] = f"{load.rate_rps:.9g}"
+        if request.method != "GET":
+            options |= {"content-type": request.content_type, "body": f"{LOAD_FOLDER}/{_BODY}"}
+        return ["/build/paceload", *(word for name, value in options.items() for word in (f"--{name}", str(value)))]
+
+    def parse(self, stdout: str, load: Load) -> LoadResult:
+        """Parse paceload's report; see :class:`runners.generators.Generator`."""
+        report = report_of(stdout)
+        if not math.isclose(report.rate_rps, load.rate_rps or 0.0, rel_tol=1e-5) or report.seed != load.seed:
+            raise GeneratorError("the report is of another load")
+        if report.response.total_count != report.completed + report.unanswered:
+            raise GeneratorError("the response times are not as many as the requests that were completed or given up")
+        if report.service.total_count != report.completed:
+            raise GeneratorError("the service times are not as many as the completed requests")
+        return LoadResult(
+            requests_count=report.completed,
+            # Of an open loop, responses are to the arrivals of this time, even those that come after it.
+            duration_s=report.duration_s if load.rate_rps else max(report.duration_s, report.elapsed_s),
+            read_bytes=report.read_bytes,
+            connections_count=load.connections,
+            errors=LoadErrors(
+                connect_count=report.connect_errors,
+                read_count=report.read_errors,
+                write_count=report.write_errors,
+                timeout_count=max(report.timeouts, report.unanswered),
+                status_count=report.status_errors,
+            ),
+            service_time=report.service.in_us,
+            response_time=report.response.in_us if load.rate_rps else None,
+            lateness=report.lateness.in_us if load.rate_rps else None,
+            scheduled_count=report.scheduled if load.rate_rps else None,
+            warnings=tuple(_warnings(report, load)),
+        )
+
+    def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
+        """Return all of it: three digits make small histograms. Of a warm-up the bins are enough."""
+        if not coarse:
+            return stdout
+        report = report_of(stdout)
+        for bins in (report.response, report.service, report.lateness):
+            bins.hdr = ""
+        return report.model_dump_json()
+
+
+def report_of(stdout: str) -> PaceloadReport:
+    """Return what paceload printed.
+
+    Raises
+    ------
+    GeneratorError
+        When it is not one complete report.
+    """
+    try:
+        return PaceloadReport.model_validate(json.loads(stdout))
+    except (ValidationError, ValueError) as error:
+        raise GeneratorError(f"paceload printed no complete report: {str(error).splitlines()[0]}") from error
+
+
+def _warnings(report: PaceloadReport, load: Load) -> list[str]:
+    found = []
+    if load.rate_rps and report.late_share > MOST_LATE_SHARE:
+        p99_us = histograms.percentiles(report.lateness.in_us.values_us, report.lateness.in_us.counts, (99.0,))[0]
+        found.append(
+            f"{report.late_share:.1%} of the sends were more than {LATE_S * 1000:g} ms late (99 % within {p99_us:.0f} µs)"
+        )
+    if load.rate_rps and report.completed < LEAST_OFFERED * report.scheduled:
+        found.append(f"only {report.completed / max(1, report.scheduled):.1%} of the scheduled requests were completed")
+    if report.elapsed_s > report.duration_s + load.timeout_s + _END_TOLERANCE_S:
+        found.append(f"the window lasted {report.elapsed_s:.2f} s instead of {report.duration_s:g} s")
+    if not report.completed:
+        found.append("no request was completed")
+    return found
