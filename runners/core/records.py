@@ -138,6 +138,7 @@ class Load:
     requested_rps : the requested rate, for a generator that offers less than requested; None: `rate_rps` itself
     ramp_up_s : the ramp-up before `duration_s`, in which the generator opens its connections and sends nothing
     seed : of the arrivals of an open loop; the same for all systems in a visit of a block
+    spin : whether the load generator may keep its CPUs busy while it waits: nothing else runs on them
     """
 
     connections: int
@@ -149,6 +150,7 @@ class Load:
     requested_rps: float | None = None
     ramp_up_s: float = 0.0
     seed: int = 0
+    spin: bool = False
 
 
 @dataclass(frozen=True)

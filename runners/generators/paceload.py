@@ -121,6 +121,7 @@ class Paceload:
             "timeout": f"{load.timeout_s:.6g}",
             "seed": load.seed,
             "keep-alive": "no" if load.keepalive_requests == 1 else "yes",
+            "spin": "yes" if load.spin else "no",
         }
         if load.rate_rps is not None:
             options["rate"] = f"{load.rate_rps:.9g}"

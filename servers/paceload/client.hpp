@@ -30,6 +30,7 @@ struct Plan {
     std::size_t connections = 1, threads = 1;
     std::uint64_t seed = 1;
     bool poisson = true, keep_alive = true;
+    bool spin = false;  // never sleep: a response is seen at once, and the CPU is the load generator's alone
 };
 
 inline std::atomic<bool> interrupted{false};
@@ -127,6 +128,7 @@ private:
 
     // How long there is nothing to do. Close to the next send it is not worth falling asleep: waking up takes that long.
     Nanoseconds idle_for(Nanoseconds now, Nanoseconds end) const {
+        if (plan_.spin) return 0;
         constexpr Nanoseconds spin = 60'000, most = 20'000'000;
         Nanoseconds until = pacer_->scheduled() && !free_.empty() ? pacer_->next() - now - spin : most;
         if (now < end && end - now < until) until = end - now;

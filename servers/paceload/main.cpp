@@ -58,7 +58,7 @@ Plan planned(int count, char** arguments) {
         {"host", "127.0.0.1:80"}, {"method", "GET"},   {"target", "/"},  {"content-type", "application/json"},
         {"body", ""},             {"rate", "0"},       {"duration", "1"}, {"timeout", "2"},
         {"connections", "1"},     {"threads", "1"},    {"seed", "1"},    {"arrivals", "poisson"},
-        {"keep-alive", "yes"}};
+        {"keep-alive", "yes"},    {"spin", "no"}};
     std::vector<option> options;
     for (const auto& [name, value] : given) options.push_back({name.c_str(), required_argument, nullptr, 1});
     options.push_back({nullptr, 0, nullptr, 0});
@@ -85,6 +85,7 @@ Plan planned(int count, char** arguments) {
     if (given["arrivals"] != "poisson" && given["arrivals"] != "constant") refuse("--arrivals is poisson or constant");
     plan.poisson = given["arrivals"] == "poisson";
     plan.keep_alive = given["keep-alive"] != "no";
+    plan.spin = given["spin"] == "yes";
     plan.request = wire_text(given, plan);
     return plan;
 }
