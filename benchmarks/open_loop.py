@@ -38,7 +38,8 @@ from runners.systems.sockets import LOOPBACK, hold_ports
 
 DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 200e-6
 """Of ``servers/calibration``: /delayed, /stalled (for how long, how often), /work."""
-PERCENTILES = (50.0, 90.0, 99.0, 99.9)
+PERCENTILES = (50.0, 95.0, 99.0, 99.9)
+"""Not p90: it lies where a stall begins, and one arrival in a thousand moves it by a tenth of itself."""
 _CONNECTIONS = 100
 _STALLED_RPS = 1000.0
 # Share of the time at which next to nothing waits: what is left of the mean is the way there and back.
@@ -260,7 +261,9 @@ def rows_of(
         )
     )
     stalled = measured(
-        "calibration", "/stalled", replace(load, connections=_MANY, rate_rps=_STALLED_RPS, duration_s=seconds, seed=2)
+        "calibration",
+        "/stalled",
+        replace(load, connections=_MANY, rate_rps=_STALLED_RPS, duration_s=seconds, poisson=False),
     )
     found.append((name, f"the stalled server, {_STALLED_RPS:,.0f}/s", _known(), _shown(stalled)))
     delayed = measured("calibration", "/delayed", replace(load, rate_rps=200.0, duration_s=seconds, seed=3))

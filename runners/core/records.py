@@ -138,6 +138,7 @@ class Load:
     requested_rps : the requested rate, for a generator that offers less than requested; None: `rate_rps` itself
     ramp_up_s : the ramp-up before `duration_s`, in which the generator opens its connections and sends nothing
     seed : of the arrivals of an open loop; the same for all systems in a visit of a block
+    poisson : whether these arrivals are a Poisson process; else they have a constant distance
     spin : whether the load generator may keep its CPUs busy while it waits: nothing else runs on them
     """
 
@@ -150,6 +151,7 @@ class Load:
     requested_rps: float | None = None
     ramp_up_s: float = 0.0
     seed: int = 0
+    poisson: bool = True
     spin: bool = False
 
 

@@ -120,6 +120,7 @@ class Paceload:
             "duration": f"{load.duration_s:.6g}",
             "timeout": f"{load.timeout_s:.6g}",
             "seed": load.seed,
+            "arrivals": "poisson" if load.poisson else "constant",
             "keep-alive": "no" if load.keepalive_requests == 1 else "yes",
             "spin": "yes" if load.spin else "no",
         }
@@ -132,7 +133,11 @@ class Paceload:
     def parse(self, stdout: str, load: Load) -> LoadResult:
         """Parse paceload's report; see :class:`runners.generators.Generator`."""
         report = report_of(stdout)
-        if not math.isclose(report.rate_rps, load.rate_rps or 0.0, rel_tol=1e-5) or report.seed != load.seed:
+        if (
+            not math.isclose(report.rate_rps, load.rate_rps or 0.0, rel_tol=1e-5)
+            or report.seed != load.seed
+            or report.poisson != load.poisson
+        ):
             raise GeneratorError("the report is of another load")
         if report.response.total_count != report.completed + report.unanswered:
             raise GeneratorError("the response times are not as many as the requests that were completed or given up")
