@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from runners.analyse.checks.trial import LITTLE_TOLERANCE, bottleneck
+from runners.analyse.checks.load import LITTLE_TOLERANCE
+from runners.analyse.checks.trial import bottleneck
 from runners.analyse.comparisons import of_cell
 from runners.analyse.tables import CORRECTED, Tables
-from runners.core.records import PERCENTILES, WINDOW, Histogram, Interval, System, Workload, percentile_column
+from runners.core.load import Histogram
+from runners.core.records import PERCENTILES, WINDOW, Interval, System, Workload, percentile_column
 from runners.core.trial_record import ROLES
 from runners.stats import histograms
 from runners.stats.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval

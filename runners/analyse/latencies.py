@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from runners.core.records import PERCENTILES, Histogram, Interval, percentile_column
+from runners.core.load import Histogram
+from runners.core.records import PERCENTILES, Interval, percentile_column
 from runners.generators.perf_gauge import PerfGauge
 from runners.stats import histograms
 from runners.stats.estimates import UNKNOWN, Floats, mean_interval

@@ -9,17 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from runners.analyse.checks.trial import little_ratio, trial_checks
+from runners.analyse.checks.load import little_ratio
+from runners.analyse.checks.trial import trial_checks
 from runners.analyse.usage import PROBED, seen_by_probes, speed_ratio, window_usage
-from runners.core.records import (
-    MEASURED_KINDS,
-    WARM_UP_KINDS,
-    WINDOW,
-    Check,
-    Histogram,
-    LoadResult,
-    percentile_column,
-)
+from runners.core.load import Histogram, LoadResult
+from runners.core.records import MEASURED_KINDS, WARM_UP_KINDS, WINDOW, Check, percentile_column
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list

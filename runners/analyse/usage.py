@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from runners.core.records import LoadResult
+from runners.core.load import LoadResult
 from runners.core.trial_record import CpuTimes, Sample, TrialRecord, WindowRecord
 from runners.machine.topology import parse_cpu_list
 

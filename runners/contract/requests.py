@@ -5,7 +5,8 @@ from __future__ import annotations
 from runners.contract.inputs import Style, request_body
 from runners.contract.runner import filled
 from runners.contract.vectors.endpoints import query_of
-from runners.core.records import Request, Workload
+from runners.core.load import Request
+from runners.core.records import Workload
 
 
 def contract_request(path: str, workload: Workload, style: Style, seed: int) -> Request:

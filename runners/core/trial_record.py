@@ -7,7 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from runners.core.records import Load, LoadProfile
+from runners.core.load import Load
+from runners.core.records import LoadProfile
 
 Role = Literal["server", "generator", "backend"]
 ROLES: tuple[Role, ...] = ("server", "generator", "backend")

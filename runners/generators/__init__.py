@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from runners.core.records import Load, LoadResult, Request
+from runners.core.load import Load, LoadResult, Request
 
 LOAD_FOLDER = "/load"
 """Where the sandbox shows, read-only, the folder that :meth:`Generator.prepare` filled."""

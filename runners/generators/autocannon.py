@@ -30,7 +30,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from runners.core.records import Histogram, Load, LoadErrors, LoadResult, Request
+from runners.core.load import Histogram, Load, LoadErrors, LoadResult, Request
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.generators.autocannon_text import AutocannonText, parse_text
 from runners.generators.steps import parse_steps

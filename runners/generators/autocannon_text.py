@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from runners.core.records import LatencySummary
+from runners.core.load import LatencySummary
 from runners.generators import GeneratorError
 from runners.generators.wrk_text import Rounded
 

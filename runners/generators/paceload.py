@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from runners.core.records import Histogram, Load, LoadErrors, LoadResult, Request
+from runners.core.load import Histogram, Load, LoadErrors, LoadResult, Request
 from runners.core.thresholds import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.stats import histograms

@@ -33,7 +33,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.core.records import Load, LoadErrors, LoadResult, Request
+from runners.core.load import Load, LoadErrors, LoadResult, Request
 from runners.core.thresholds import LEAST_OFFERED
 from runners.generators import LOAD_FOLDER, GeneratorError
 from runners.generators.perf_gauge_report import Push, Report, is_status, parse_report

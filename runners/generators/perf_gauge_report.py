@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from runners.core.records import Histogram, LatencySummary
+from runners.core.load import Histogram, LatencySummary
 from runners.generators import GeneratorError
 from runners.generators.steps import parse_steps
 from runners.generators.wrk_text import Rounded

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from runners.core.records import Histogram, LoadErrors
+from runners.core.load import Histogram, LoadErrors
 from runners.generators import GeneratorError
 from runners.generators.steps import parse_steps, print_steps
 from runners.stats import histograms

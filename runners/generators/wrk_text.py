@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from runners.core.records import LoadErrors
+from runners.core.load import LoadErrors
 from runners.core.units import parse_binary_size, parse_count, parse_duration
 from runners.generators import GeneratorError
 

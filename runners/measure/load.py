@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from runners.core.records import Request
+from runners.core.load import Request
 from runners.generators import Generator
 from runners.machine.pinning import PinningPlan
 from runners.machine.speed_probe import SpeedProbes

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from runners.core.records import Load
+from runners.core.load import Load
 from runners.core.trial_record import TimeSlices, WindowRecord
 from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.virtual_clock import Processes, ProcessSuspender, VirtualClock

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from runners.contract.conformance import quick_check
 from runners.contract.requests import contract_request, path_parameters
-from runners.core.records import WARM_UP_KINDS, Load, Request, System, Workload
+from runners.core.load import Load, Request
+from runners.core.records import WARM_UP_KINDS, System, Workload
 from runners.core.trial_record import Failure, TrialRecord, Verification, WindowKind, WindowRecord
 from runners.core.workloads import WORKLOADS
 from runners.generators import GeneratorError
@@ -141,6 +142,7 @@ class Trial:
             seed=zlib.crc32(
                 f"{settings.seed}/{self.record.block}/{self.record.workload}/{len(self.record.windows)}".encode()
             ),
+            spin=self.backend is None,
         )
 
     def _ended(self, when: str) -> bool:

@@ -18,7 +18,8 @@ from typing import Self
 
 import psutil
 
-from runners.core.records import MEASURED_KINDS, Load
+from runners.core.load import Load
+from runners.core.records import MEASURED_KINDS
 from runners.core.trial_record import CpuSpeed, Role, Sample, TimeSlices, WindowKind, WindowRecord
 from runners.generators import LOAD_FOLDER
 from runners.measure.load import LEAST_WATCHED, MOST_RAMP_UP_S, LoadContext, LoadTarget, wait_until_open

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from runners.core.records import Histogram
+from runners.core.load import Histogram
 
 MIN_SAMPLES_BEYOND = 10
 

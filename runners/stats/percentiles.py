@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from runners.core.records import Histogram, Interval
+from runners.core.load import Histogram
+from runners.core.records import Interval
 from runners.stats import histograms
 from runners.stats.estimates import UNKNOWN, Floats, mean_interval
 

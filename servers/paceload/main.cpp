@@ -1,4 +1,4 @@
-// paceload: HTTP/1.1 requests at a rate that does not depend on the responses, and what they took. See README.md.
+// paceload: HTTP/1.1 requests at a rate that does not depend on the responses, and what they took. Its options are those of planned() below.
 #include <getopt.h>
 #include <hdr/hdr_histogram_log.h>
 #include <sched.h>

@@ -2,7 +2,8 @@
 
 import random
 
-from runners.core.records import CONTROL, MEASURED_KINDS, Histogram, Load, LoadProfile, System
+from runners.core.load import Histogram, Load
+from runners.core.records import CONTROL, MEASURED_KINDS, LoadProfile, System
 from runners.core.run_manifest import RunManifest
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.trial_record import CpuTimes, RoleSample, Sample, TrialRecord, Verification, WindowRecord

@@ -1,6 +1,8 @@
 """Checks of trials whose load is not the plain closed loop, and who was the limit."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -8,9 +10,12 @@ from runners.analyse.checks.trial import answer_size, bottleneck, trial_checks
 from runners.analyse.comparisons import launch_throughputs
 from runners.analyse.tables import build_tables, load_results
 from runners.analyse.usage import window_usage
-from runners.core.records import MEASURED_KINDS, Histogram, LoadErrors, LoadResult
+from runners.core.load import Histogram, Load, LoadErrors, LoadResult
+from runners.core.records import MEASURED_KINDS
 from runners.core.trial_record import Pressure, TimeSlices
 from tests.analyse.synthetic import trial, window
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "paceload"
 
 
 def checked(record):
@@ -334,3 +339,32 @@ def test_the_virtual_clock_is_checked_in_time_slices_and_the_rest_in_all_measure
     assert "3 looks" not in checked(record)["pinning"].detail
     record.windows[-1].server_listened = False
     assert not checked(record)["answering process"].ok
+
+
+def open_loop(**edit):
+    """A trial whose windows paceload measured, with an edited report."""
+    report = json.loads((RECORDED / "open.txt").read_text()) | edit
+    record = trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0]).model_copy(update={"generator": "paceload"})
+    for raw in record.windows:
+        raw.stdout, raw.load = json.dumps(report), Load(20, 1, 0.5, rate_rps=400.0, seed=7)
+    return checked(record)
+
+
+def test_an_open_loop_is_held_to_its_schedule_and_to_what_was_scheduled():
+    checks = open_loop()
+    assert checks["schedule"].ok
+    # 400 requests/s for half a second are 195 in this draw, and all of them were completed.
+    assert checks["offered load"].detail == "100.0% of the offered rate was achieved"
+    assert "Little's law" not in checks
+
+
+def test_a_generator_that_was_late_makes_its_trial_void():
+    late = {"mean_ns": 0.0, "hdr": "", "ns": [[1000, 190], [1_500_000, 5]]}
+    check = open_loop(lateness=late)["schedule"]
+    assert not check.ok
+    assert check.void
+    assert "2.56% more than 1 ms late" in check.detail
+
+
+def test_scheduled_requests_without_a_response_are_load_that_was_not_achieved():
+    assert not open_loop(scheduled=220)["offered load"].ok

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from runners.analyse.latencies import STATISTICS, Latencies, added_latencies, latencies_of
-from runners.core.records import Histogram
+from runners.core.load import Histogram
 
 WORKLOAD = "relay@moderate"
 launches = st.lists(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.core.records import Histogram, Load, Request
+from runners.core.load import Histogram, Load, Request
 from runners.generators import GeneratorError
 from runners.generators.autocannon import Autocannon
 from runners.generators.autocannon_text import parse_text

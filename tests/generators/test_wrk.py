@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings, strategies as st
 
-from runners.core.records import Histogram, Load, LoadErrors, Request
+from runners.core.load import Histogram, Load, LoadErrors, Request
 from runners.generators import GeneratorError
 from runners.generators.wrk import Wrk
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS

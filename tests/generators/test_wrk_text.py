@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from runners.core.folders import PUBLISHED as FOLDER
-from runners.core.records import LoadErrors
+from runners.core.load import LoadErrors
 from runners.generators import GeneratorError
 from runners.generators.wrk_text import parse_text
 from tests.generators import wrk_printer

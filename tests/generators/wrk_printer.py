@@ -7,7 +7,7 @@ import json
 import math
 from itertools import pairwise
 
-from runners.core.records import Load
+from runners.core.load import Load
 from runners.stats import histograms
 
 

@@ -3,7 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.core.records import Load, LoadProfile, Request, System, Workload
+from runners.core.load import Load, Request
+from runners.core.records import LoadProfile, System, Workload
 from runners.core.run_manifest import PlannedRates
 from runners.experiments.proxy_loads import RELAYED
 from runners.generators.perf_gauge import PerfGauge, paced, portion

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from runners.core.records import Histogram, Interval
+from runners.core.load import Histogram
+from runners.core.records import Interval
 from runners.stats import histograms
 from runners.stats.estimates import compare, compare_unpaired, critical_value, geometric_mean_interval, mean_interval
 from runners.stats.percentiles import percentile_intervals

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.core.records import Histogram
+from runners.core.load import Histogram
 from runners.stats.histograms import (
     correct,
     estimable,
