@@ -142,7 +142,8 @@ class Trial:
             seed=zlib.crc32(
                 f"{settings.seed}/{self.record.block}/{self.record.workload}/{len(self.record.windows)}".encode()
             ),
-            spin=self.backend is None,
+            # A closed loop that spins would look like the limit.
+            spin=self.backend is None and shape.rate_rps is not None,
         )
 
     def _ended(self, when: str) -> bool:

@@ -140,7 +140,8 @@ void print(const Plan& plan, const Measured& all, double elapsed_s, double cpu_s
 int main(int count, char** arguments) try {
     using namespace paceload;
     const Plan plan = planned(count, arguments);
-    for (const int number : {SIGINT, SIGTERM}) signal(number, [](int) { interrupted = true; });
+    signal(SIGTERM, [](int) { interrupted = true; });
+    signal(SIGINT, SIG_IGN);  // at the end of a window, for tools that know whole seconds only
     std::vector<std::unique_ptr<Client>> clients(plan.threads);
     std::vector<std::thread> threads;
     std::atomic<std::size_t> ready{0};

@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import contextmanager
 
+import psutil
 import pytest
 
 from runners.measure.conformance import build_all, full_image
@@ -162,11 +163,10 @@ def test_a_signal_ends_it_at_once_with_a_status_of_its_own(sandbox):
             sandbox.command(words, [0]), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         time.sleep(0.5)
-        import psutil
-
         for child in psutil.Process(process.pid).children(recursive=True):
             if "paceload" in child.name():
                 child.send_signal(signal.SIGINT)
+                child.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=10)
     assert process.returncode == 130
     assert "ended by a signal" in errors
