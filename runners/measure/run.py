@@ -167,7 +167,7 @@ def measure(
             invalidated = progress.invalidated
             if not invalidated or time.monotonic() + pause_s + expected_s > deadline:  # at most: of all cells
                 break
-            status = f"The machine disturbed {len(invalidated)} of {len(design.cells)} cells: again"
+            status = f"The machine invalidated {len(invalidated)} of {len(design.cells)} cells: again"
             bar.set_description_str(f"{status} in {format_duration(pause_s)}")
             time.sleep(pause_s)
             workloads = {cell.workload for cell in invalidated}

@@ -57,7 +57,7 @@ class _Player:
         self.suspender = ProcessSuspender(clock, generator, server, self._window.begun)
         self.cpus = {"server": asked.server.cpus, "generator": source.plan.generator}
 
-    def turn(self, slice_s: float, companions: Sequence[_Player]) -> None:
+    def turn(self, slice_s: float, co_scheduled: Sequence[_Player]) -> None:
         """Run for a time slice, or to the end of the window where that is sooner; then sample, and see whether it is over."""
         duration_s = self._load.duration_s
         self.suspender.go_on()
@@ -70,7 +70,7 @@ class _Player:
         self.suspender.stop()
         ran_s = self.suspender.ran_s
         while not ended and self._looks and ran_s >= self._looks[0] * duration_s:
-            self._window.look(self._looks.pop(0), self.suspender.clock.stood_s, _used_s(companions))
+            self._window.look(self._looks.pop(0), self.suspender.clock.stood_s, _used_s(co_scheduled))
         self._window.hung = not ended and ran_s > math.ceil(duration_s) + self._load.timeout_s + GRACE_S
         self.over = ended or self._window.hung
 

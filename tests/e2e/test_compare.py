@@ -48,7 +48,7 @@ def data(tmp_path_factory):
     made(folder, "elsewhere", RATES, "s1", 3, machine={"cpu": "another CPU", "cpus_count": 2, "kernel": "6.1"})
     run_of(folder / "raw", RATES, experiment="03-json-roundtrip", run_id="roundtrip", blocks=2)
     damaged = made(folder, "damaged", RATES, "s1", 4)
-    path = sorted(damaged.folder.glob("block-001/*.xz"))[0]
+    path = damaged.folder / "block-001/fast+a--decode-10.json.xz"
     path.write_bytes(path.read_bytes()[:100])
     return folder
 

@@ -61,7 +61,7 @@ def capacity(comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[s
 
 
 def optional_cases(notes: Mapping[str, RelayNotes | None]) -> Fragment:
-    """The relaying cases that are not required, and which of them each proxy did not pass."""
+    """The relay cases that are not required, and which of them each proxy did not pass."""
     heads = [("proxy", ""), ("passed", "cases"), ("failed", "")]
     rows = []
     for system, found in notes.items():
