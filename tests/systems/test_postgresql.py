@@ -142,8 +142,8 @@ def test_it_listens_on_loopback_only_with_all_its_processes_on_its_cpus(database
     assert listening_addresses(database.port) == {"0100007F"}
     talking = connected(database)
     sample = role_sample(database.pids, database.cpus)
-    assert sample["strays"] == []
-    assert sample["threads_count"] == len(database.pids) > 1
+    assert sample.unpinned_threads == []
+    assert sample.threads_count == len(database.pids) > 1
     talking.communicate()
 
 

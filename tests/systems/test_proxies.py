@@ -67,7 +67,7 @@ def test_the_file_of_the_contract_comes_whole_through_the_proxy(launch, artifact
     ):
         assert [str(finding) for finding in check(process.url, artifact.server.serves)] == []
         assert listening_addresses(process.port) == {LOOPBACK_AS_THE_KERNEL_WRITES_IT}
-        assert role_sample(process.pids, process.cpus)["strays"] == []
+        assert role_sample(process.pids, process.cpus).unpinned_threads == []
 
 
 @pytest.mark.parametrize("name", PROXIES)

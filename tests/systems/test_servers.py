@@ -45,17 +45,17 @@ def test_it_listens_on_loopback_only_and_nobody_else_does(server):
 
 def test_all_its_threads_are_on_its_cpus(server):
     sample = role_sample(server.pids, server.cpus)
-    assert sample["threads_count"] > 0
-    assert sample["strays"] == []
+    assert sample.threads_count > 0
+    assert sample.unpinned_threads == []
 
 
 def test_ten_thousand_bad_requests_later_it_answers_and_has_not_grown(server):
     storm(server.url, services(server), 2000)
-    before = role_sample(server.pids, server.cpus)["rss_bytes"]
+    before = role_sample(server.pids, server.cpus).rss_bytes
     assert storm(server.url, services(server), 10_000) == []
     assert server.alive
     # Room for a garbage collector's moment, not for a leak: a kilobyte for each request would be 10 MB.
-    assert role_sample(server.pids, server.cpus)["rss_bytes"] < before + 8 * 2**20
+    assert role_sample(server.pids, server.cpus).rss_bytes < before + 8 * 2**20
 
 
 @pytest.mark.parametrize("server", DECODERS, indirect=True)
