@@ -47,7 +47,7 @@ class PublishedFile(Written):
 
 
 class Source(Written):
-    """One published benchmark; `systems` and `workloads` give the names in its tables ours.
+    """One published benchmark; `systems` and `workloads` give the names in its tables the workbook's.
 
     `generator` printed its figures; `versions` are those that it states, by program.
     """

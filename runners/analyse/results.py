@@ -42,7 +42,7 @@ class Results(RunRecord):
         return build_cells(self.tables, self.throughputs, planned, self.manifest.nonconforming)
 
     @property
-    def rated(self) -> list[str]:
+    def fixed_rate(self) -> list[str]:
         """The compared workloads at a fixed rate: there systems differ in their service times."""
         offered = set(self.cells.dropna(subset=["offered_rps"])["workload"]) if "offered_rps" in self.cells else set()
         return [workload for workload in self.manifest.compared if workload in offered]
@@ -50,12 +50,12 @@ class Results(RunRecord):
     @property
     def ranked(self) -> list[str]:
         """The other compared workloads: systems differ in throughput."""
-        return [workload for workload in self.manifest.compared if workload not in self.rated]
+        return [workload for workload in self.manifest.compared if workload not in self.fixed_rate]
 
     @cached_property
     def latencies(self) -> Latencies:
         """The service times of the cells that have a fixed rate."""
-        return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.rated)])
+        return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.fixed_rate)])
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:

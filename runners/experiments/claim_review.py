@@ -17,7 +17,7 @@ import pandas as pd
 
 from runners.analyse.claims.flaws import circumstances, effects, explained, load_faults
 from runners.analyse.claims.register import Claim, load_claims
-from runners.analyse.claims.review import judge_all, rank_agreement
+from runners.analyse.claims.review import judge_all, ranks_compared
 from runners.analyse.published import Source, figures, sources
 from runners.analyse.results import Results, analyse
 from runners.analyse.summary import write_processed
@@ -39,7 +39,7 @@ class Findings:
     ----------
     claims : see :func:`runners.analyse.claims.review.judge_all`, with run_id and profile of the run that decides, and
         :func:`runners.analyse.claims.flaws.circumstances`
-    agreement : see :func:`runners.analyse.claims.review.rank_agreement`
+    rank_agreement : see :func:`runners.analyse.claims.review.ranks_compared`
     effects, explained : see :mod:`runners.analyse.claims.flaws`
     evidence : of each experiment
     titles : source → its title
@@ -47,7 +47,7 @@ class Findings:
     """
 
     claims: pd.DataFrame
-    agreement: pd.DataFrame
+    rank_agreement: pd.DataFrame
     effects: pd.DataFrame
     explained: pd.DataFrame
     evidence: list[Evidence]
@@ -134,7 +134,7 @@ class OnTrial:
             claims=judge_all(self.claims, known, decide).join(
                 pd.DataFrame([self._about(claim, theirs[claim.source]) for claim in self.claims])
             ),
-            agreement=rank_agreement(known, decide),
+            rank_agreement=ranks_compared(known, decide),
             effects=effects(self.faults, run),
             explained=explained(self.claims, known, self.faults, run),
             evidence=self.evidence,
@@ -156,8 +156,8 @@ class OnTrial:
             "evidence": {
                 each.experiment: {"run_id": each.run_id or None, "why": each.why} for each in findings.evidence
             },
-            "claims": [_with_intervals(row, "ours") for row in findings.claims.to_dict("records")],
-            "rank_agreement": findings.agreement.to_dict("records"),
+            "claims": [_with_intervals(row, "measured") for row in findings.claims.to_dict("records")],
+            "rank_agreement": findings.rank_agreement.to_dict("records"),
             "faults": [_with_intervals(row, "ratio") for row in findings.effects.to_dict("records")],
             "explained": [_with_intervals(row, "equal", "faulty") for row in findings.explained.to_dict("records")],
         }

@@ -55,7 +55,7 @@ class Experiment:
     delays_ms : of the workload ``ping-delay``
     shapes : of the load, where the experiment compares several; else from the parameters, one for each of `connection_counts` and of
         `generators`
-    rated : loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`; they come before `shapes`
+    fixed_rate_loads : loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`, before `shapes`
     fresh : whether each cell has a process of its own, so that memory can be told apart
     only : (system, workload's label) of the cells, where not every system is asked for every workload
     batch_sizes : where they are part of the question; else the parameter's
@@ -77,7 +77,7 @@ class Experiment:
         floor: str | None = None,
         delays_ms: Sequence[int] = DELAYS_MS,
         shapes: Sequence[LoadProfile] = (),
-        rated: Sequence[FixedRateLoad] = (),
+        fixed_rate_loads: Sequence[FixedRateLoad] = (),
         fresh: bool = False,
         only: Collection[tuple[str, str]] = (),
         batch_sizes: Sequence[int] = (),
@@ -91,7 +91,7 @@ class Experiment:
             floor=floor,
             delays_ms=delays_ms,
             shapes=shapes,
-            rated=rated,
+            fixed_rate_loads=fixed_rate_loads,
             fresh=fresh,
             only=only,
             batch_sizes=batch_sizes,
@@ -149,7 +149,7 @@ class Experiment:
         plan = self.run_plan
         nonconforming = self._nonconforming(artifacts)
         settings = self._settings(image, artifacts, frozenset(nonconforming), probes)
-        rates = plan_rates(settings, plan.rated, self.parameters) if plan.rated else None
+        rates = plan_rates(settings, plan.fixed_rate_loads, self.parameters) if plan.fixed_rate_loads else None
         self.run_plan = plan = replace(plan, design=with_rates(plan.design, rates))
         seen = survey(probes, plan.pinning.measured, max(plan.idle_s, SURVEY_S))
         known = {"rates": rates, "evidence": self.evidence}

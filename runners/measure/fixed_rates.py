@@ -58,7 +58,9 @@ class FixedRateLoad:
         return PlannedLoad(load=self.name, shape=shape, systems=systems)
 
 
-def plan_rates(settings: BlockSettings, rated: Sequence[FixedRateLoad], parameters: Parameters) -> PlannedRates:
+def plan_rates(
+    settings: BlockSettings, fixed_rate_loads: Sequence[FixedRateLoad], parameters: Parameters
+) -> PlannedRates:
     """Return the rates that this machine can carry, and the capacities that they come from.
 
     Raises
@@ -66,12 +68,12 @@ def plan_rates(settings: BlockSettings, rated: Sequence[FixedRateLoad], paramete
     WrkbookError
         When the capacity of no system could be measured.
     """
-    given = {load.name: float(getattr(parameters, load.parameter)) for load in rated}
-    unknown = [load.capacity.name for load in rated if not given[load.name]]
+    given = {load.name: float(getattr(parameters, load.parameter)) for load in fixed_rate_loads}
+    unknown = [load.capacity.name for load in fixed_rate_loads if not given[load.name]]
     capacities = _capacities(settings, unknown) if unknown else {}
     direct = settings.design.systems[0].name
     loads = []
-    for load in rated:
+    for load in fixed_rate_loads:
         rate_rps = given[load.name]
         loads += [load.planned(rate_rps)] if rate_rps else tiers(load, capacities[load.capacity.name], direct)
     return PlannedRates(capacities=capacities, loads=loads)

@@ -33,7 +33,7 @@ class RunPlan:
     ----------
     run : the run in the ledger, whether it exists yet or not
     design : the cells; rates that are planned from the machine's capacity are in it once the run exists
-    rated : loads whose rates are planned when measuring starts, see :mod:`runners.measure.fixed_rates`
+    fixed_rate_loads : loads whose rates are planned when measuring starts, see :mod:`runners.measure.fixed_rates`
     cores, pinning : the usable cores, and the CPUs of each role
     threads : of the load generator
     left_out : numbers of connections that do not fit this machine
@@ -44,7 +44,7 @@ class RunPlan:
     parameters: Parameters
     catalogue: Catalogue
     design: Design
-    rated: Sequence[FixedRateLoad]
+    fixed_rate_loads: Sequence[FixedRateLoad]
     cores: list[Core]
     pinning: PinningPlan
     threads: int
@@ -99,7 +99,7 @@ def plan_run(
     floor: str | None = None,
     delays_ms: Sequence[int] = DELAYS_MS,
     shapes: Sequence[LoadProfile] = (),
-    rated: Sequence[FixedRateLoad] = (),
+    fixed_rate_loads: Sequence[FixedRateLoad] = (),
     fresh: bool = False,
     only: Collection[tuple[str, str]] = (),
     batch_sizes: Sequence[int] = (),
@@ -113,7 +113,7 @@ def plan_run(
         For an unknown system, a run-id that is none, CPU sets that overlap or do not exist.
     """
     catalogue = Catalogue()
-    asked = [*(load.unplanned for load in rated), *shapes]
+    asked = [*(load.unplanned for load in fixed_rate_loads), *shapes]
     fits, left_out = clamped(parameters, raise_open_files_limit(), client_ports().count, asked)
     run = Run(experiment, check_run_id(parameters.run_id or new_run_id(parameters.profile)))
     planned = with_rates(
@@ -135,7 +135,7 @@ def plan_run(
     cores = read_cores(USABLE_CPUS)
     pinning = _pinning(cores, parameters, behind=bool(backends_of(catalogue, planned)))
     threads = min(parameters.generator_threads or len(pinning.generator), parameters.connections)
-    return RunPlan(run, parameters, catalogue, planned, rated, cores, pinning, threads, left_out, idle_s)
+    return RunPlan(run, parameters, catalogue, planned, fixed_rate_loads, cores, pinning, threads, left_out, idle_s)
 
 
 def servers_of(catalogue: Catalogue, design: Design) -> list[Server]:

@@ -207,11 +207,11 @@ def readings(proc: Path) -> Readings:
 
 def others(found: Readings, own: int) -> Readings:
     """Return the processes that are neither `own` nor descend from it."""
-    ours, below = set[int](), {own}
+    own_processes, below = set[int](), {own}
     while below:
-        ours |= below
-        below = {pid for (pid, _), reading in found.items() if reading.parent in below} - ours
-    return {process: reading for process, reading in found.items() if process[0] not in ours}
+        own_processes |= below
+        below = {pid for (pid, _), reading in found.items() if reading.parent in below} - own_processes
+    return {process: reading for process, reading in found.items() if process[0] not in own_processes}
 
 
 def used_between(before: Readings, after: Readings, cpus: Iterable[int]) -> dict[int, float]:

@@ -67,7 +67,7 @@ def _core(ax: Axes, x: int, y: int, core: CoreFacts, pinning: Mapping[str, Seque
 
 @themed
 def idle_speed(samples: pd.DataFrame) -> Chart:
-    """Speed of each measured CPU over time, while nothing of ours runs: the share of the best that was seen there."""
+    """Speed of each measured CPU over time, while nothing of wrkbook runs: the share of the best that was seen there."""
     cpus = sorted(samples["cpu"].unique()) if len(samples) else []
     chart, axes = panels(
         [f"CPU {cpu}" for cpu in cpus],

@@ -2,7 +2,8 @@
 //
 //   /work     busy for 200 µs, one request after the other: a queue with one server and a constant service time (M/D/1)
 //   /delayed  5 ms later, without keeping others waiting
-//   /stalled  the same; and from the first such request on, the process stands still for the first 100 ms of every second
+//   /stalled  the same; and from the first such request on, the process stands still for the first 100 ms of every
+//   second
 //
 // What it shows of a load generator, and from which formulas, is in benchmarks/open_loop.py.
 #include <arpa/inet.h>
@@ -47,7 +48,8 @@ struct Due {
 
 class Server {
  public:
-  explicit Server(std::uint16_t port) : epoll_(epoll_create1(0)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
+  explicit Server(std::uint16_t port)
+      : epoll_(epoll_create1(0)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
     const int on = 1;
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -70,7 +72,8 @@ class Server {
       for (; !due_.empty() && due_.front().at <= now(); due_.pop_front()) {
         const Due& first = due_.front();
         const auto found = generations_.find(first.socket);
-        if (found != generations_.end() && found->second == first.generation) answer(first.socket, "200 OK", "Hello, World!");
+        if (found != generations_.end() && found->second == first.generation)
+          answer(first.socket, "200 OK", "Hello, World!");
       }
     }
   }
@@ -117,7 +120,8 @@ class Server {
 
   void handle(int socket, const std::string& line) {
     const std::size_t space = line.find(' ');
-    const std::string method = line.substr(0, space), target = line.substr(space + 1, line.find(' ', space + 1) - space - 1);
+    const std::string method = line.substr(0, space),
+                      target = line.substr(space + 1, line.find(' ', space + 1) - space - 1);
     const std::string path = target.substr(0, target.find('?'));
     if (path != "/work" && path != "/delayed" && path != "/stalled") return refuse(socket, "404 Not Found");
     if (method != "GET") return refuse(socket, "405 Method Not Allowed");

@@ -5,7 +5,7 @@ import pytest
 
 from runners.analyse.claims.judgements import judge
 from runners.analyse.claims.register import Claim, like_column, like_workload, nearest_workload
-from runners.analyse.claims.review import rank_agreement
+from runners.analyse.claims.review import ranks_compared
 from tests.analyse.made_up import cell, run_of
 
 
@@ -68,7 +68,7 @@ def test_a_claim_about_a_level_that_could_not_be_kept_is_judged_at_the_nearest_a
     found = judge(claim(), published(a=2.0, b=1.0), {"05-x": run})
     assert found.verdict == "reproduced"
     assert "json10@19900 for json10@20000" in found.why
-    assert rank_agreement(published(a=2.0, b=1.0), {"05-x": run})["cells_count"].tolist() == [2]
+    assert ranks_compared(published(a=2.0, b=1.0), {"05-x": run})["cells_count"].tolist() == [2]
 
 
 def test_a_claim_about_a_level_far_from_any_measured_is_not_testable():

@@ -101,8 +101,8 @@ def test_the_judge_finds_the_published_level_the_start_and_the_build(results):
     def verdict(name):
         return judge(claims[name], figures(), run)
 
-    assert verdict("go-memory-after-start").ours.value == AFTER_START_BYTES
-    assert verdict("go-build-time").ours.value == 1.1
+    assert verdict("go-memory-after-start").measured.value == AFTER_START_BYTES
+    assert verdict("go-build-time").measured.value == 1.1
     assert verdict("go-is-much-faster-than-node").verdict == "reproduced"
     assert verdict("go-throughput-20000-over-20").verdict == "reproduced"
     assert verdict("node-has-errors-where-go-has-none-at-20000").verdict == "reproduced"

@@ -16,7 +16,7 @@ from runners.analyse.claims.judgements import (
     judge,
 )
 from runners.analyse.claims.register import Claim, like_column, load_claims, published_amounts, published_value
-from runners.analyse.claims.review import follows_from, judge_all, rank_agreement, standing
+from runners.analyse.claims.review import follows_from, judge_all, ranks_compared, standing
 from runners.analyse.published import figures
 from runners.analyse.results import analyse
 from runners.stats.verdicts import SMALLEST_BAND, holm
@@ -110,7 +110,7 @@ def test_throughputs_are_paired_within_the_run_s_blocks_also_across_workloads():
     figures = two_workloads(text=2.0, json=1.0)
     found = judge(asked, figures, {"01-ping": run})
     assert found.verdict == REPRODUCED
-    assert (found.ours.low, found.ours.high) == pytest.approx((2 / 1.001, 2 * 1.001))
+    assert (found.measured.low, found.measured.high) == pytest.approx((2 / 1.001, 2 * 1.001))
 
 
 def test_an_amount_without_an_interval_of_its_run_is_given_none():
@@ -119,7 +119,7 @@ def test_an_amount_without_an_interval_of_its_run_is_given_none():
     figures = published(a=1, b=9).rename(columns={"p50_s": "rss_peak_bytes"})
     found = judged(claim(metric="rss_peak_bytes"), figures, rows)
     assert found.verdict == UNDECIDED
-    assert math.isnan(found.ours.low)
+    assert math.isnan(found.measured.low)
     assert found.why == "the run has no interval for it"
 
 
@@ -176,7 +176,7 @@ def test_a_percentile_that_wrk_printed_is_held_against_our_corrected_one():
     rows = [cell(name, "ping", generator="wrk", p50_s=raw, corrected_p50_s=corrected)
             for name, raw, corrected in (("a", 1.0, 2.0), ("b", 2.0, 1.0))]  # fmt: skip
     found = judged(claim(metric="p50_s"), published("wrk", a=2, b=1), rows)
-    assert (found.verdict, found.ours.value) == (REPRODUCED, 2.0)
+    assert (found.verdict, found.measured.value) == (REPRODUCED, 2.0)
 
 
 def test_what_autocannon_printed_is_held_against_a_cell_that_it_measured():
@@ -186,7 +186,7 @@ def test_what_autocannon_printed_is_held_against_a_cell_that_it_measured():
         for name, rate in (("a", 2000), ("b", 1000))
     ]
     found = judged(claim(), published("autocannon", a=2, b=1), rows)
-    assert (found.verdict, found.ours.value) == (REPRODUCED, 2.0)
+    assert (found.verdict, found.measured.value) == (REPRODUCED, 2.0)
     assert "ping@autocannon for ping" in found.why
     found = judged(claim(), published("autocannon", a=2, b=1), rows[:2])
     assert found.verdict == NOT_TESTABLE
@@ -276,15 +276,15 @@ def test_errors_against_none_are_decided_and_none_against_many_published_is_no_d
 def test_an_absolute_is_shown_and_has_neither_verdict_nor_p_value():
     asked = claim("absolute", systems=("a",))
     [row] = judge_all([asked], published(a=500), {"01-ping": run_of(measured(1000, 1))}).to_dict("records")
-    assert (row["standing"], row["verdict"], row["ours"]) == ("absolute", "", 1000)
-    assert row["why"] == "ours is 2 × the published"
+    assert (row["standing"], row["verdict"], row["measured"]) == ("absolute", "", 1000)
+    assert row["why"] == "measured is 2 × the published"
     assert math.isnan(row["p_value"])
 
 
 def test_a_build_time_belongs_to_the_system_whatever_the_load():
     rows = [cell("a", "json10@20", throughput_rps=1.0, build_s=0.5)]
     asked = claim("absolute", systems=("a",), workloads=("build",), metric="build_s")
-    assert judged(asked, published(), rows).ours.value == 0.5
+    assert judged(asked, published(), rows).measured.value == 0.5
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_a_statement_that_alone_would_be_sure_is_undecided_among_many():
 @given(ours=st.floats(0.5, 2), width=st.floats(0.001, 0.5))
 def test_a_p_value_says_the_same_as_the_interval(ours, width):
     found = judged(claim(), published(a=1.2, b=1), measured(ours * 1000, 1000), width=width)
-    beyond = found.ours.low > 1.02 or found.ours.high < 1 / 1.02
+    beyond = found.measured.low > 1.02 or found.measured.high < 1 / 1.02
     assert (found.p_value < 0.05) == beyond
 
 
@@ -415,7 +415,7 @@ def test_the_register_s_count_is_of_statements_alone():
 
 
 def test_ranks_agree_with_themselves_and_disagree_with_their_inverse():
-    same, turned = (rank_agreement(FIGURES, as_published(turned=turned)) for turned in (False, True))
+    same, turned = (ranks_compared(FIGURES, as_published(turned=turned)) for turned in (False, True))
     assert set(same["experiment"]) == {f"0{n}" + rest for n, rest in enumerate(
         ["-ping", "-json-decode", "-json-roundtrip", "-text-json-sql", "-connection-scale", "-tcp-proxies"], start=1)}  # fmt: skip
     assert same["tau"].to_numpy() == pytest.approx(1)
@@ -428,7 +428,7 @@ def test_failed_cells_have_no_rank():
     runs = as_published()
     run = runs["02-json-decode"]
     run.cells.loc[run.cells["system"] == "drogon+glaze", "status"] = "failed: it crashed"
-    assert rank_agreement(FIGURES, {"02-json-decode": run})["cells_count"].tolist() == [8, 8, 8]
+    assert ranks_compared(FIGURES, {"02-json-decode": run})["cells_count"].tolist() == [8, 8, 8]
 
 
 def test_a_real_run_is_judged(tmp_path):
@@ -442,4 +442,4 @@ def test_a_real_run_is_judged(tmp_path):
     assert judge(claim("order", systems=systems, **about), figures, run).verdict == NOT_REPRODUCED
     # Both peaks are the same number, and nothing is published about their size.
     assert judge(claim("word", systems=systems, metric="rss_peak_bytes", **about), figures, run).verdict == UNDECIDED
-    assert rank_agreement(figures.assign(experiment="02-json-decode"), run)["cells_count"].max() == 2
+    assert ranks_compared(figures.assign(experiment="02-json-decode"), run)["cells_count"].max() == 2

@@ -53,8 +53,8 @@ def test_every_claim_has_a_verdict_from_the_run_that_was_written_down(judged):
     ratio = claim(found, "decode-10-drogon-simdjson-over-gin-json")
     assert (ratio["verdict"], ratio["run_id"]) == ("right direction, size off by more than 1.5 ×", "plain")
     assert ratio["p_value"] <= ratio["p_adjusted"] < 0.05
-    assert ratio["ours"]["value"] == pytest.approx(3, rel=0.02)
-    assert ratio["ours"]["low"] < ratio["ours"]["value"] < ratio["ours"]["high"]
+    assert ratio["measured"]["value"] == pytest.approx(3, rel=0.02)
+    assert ratio["measured"]["low"] < ratio["measured"]["value"] < ratio["measured"]["high"]
     assert "json10@19900 for json10@20000" in claim(found, "go-throughput-20000-over-20")["why"]
     proxies = [each for each in found["claims"] if each["experiment"] == "06-tcp-proxies"]
     assert {each["verdict"] for each in proxies if each["standing"] == "statement"} == {"not testable here"}

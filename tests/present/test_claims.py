@@ -9,7 +9,7 @@ import pytest
 from runners.analyse.claims.flaws import circumstances, effects, explained, load_faults
 from runners.analyse.claims.judgements import NOT_REPRODUCED, NOT_TESTABLE, VERDICTS
 from runners.analyse.claims.register import CellName, load_claims
-from runners.analyse.claims.review import judge_all, rank_agreement
+from runners.analyse.claims.review import judge_all, ranks_compared
 from runners.analyse.published import figures, sources
 from runners.analyse.results import analyse
 from runners.present.claims import (
@@ -54,7 +54,7 @@ def findings(tmp_path, decide, rates, blocks=5, profile="standard", **about):
                         why="" if name in decide else f"no run of {name} here", is_smoke=profile == "quick" and name in decide)
         for name in EXPERIMENTS
     ]  # fmt: skip
-    return SimpleNamespace(claims=judged, agreement=rank_agreement(known, decide), effects=effects(faults, run),
+    return SimpleNamespace(claims=judged, rank_agreement=ranks_compared(known, decide), effects=effects(faults, run),
                            explained=explained(claims, known, faults, run), evidence=evidence, titles={}, run=run)  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def test_of_nothing_everything_still_can_be_shown(nothing):
     assert "independent published statements, none is testable here." in said
     assert "Holm" not in said
     shown = (claim_tables.claims, claim_tables.not_reproduced, claim_tables.restatements, claim_tables.absolutes)
-    for show in (trial_tables.counts, trial_tables.agreement, trial_tables.faults, *shown):
+    for show in (trial_tables.counts, trial_tables.rank_agreement, trial_tables.faults, *shown):
         assert show(nothing).html
     assert "no run of 06-tcp-proxies here" in claim_tables.claims(nothing).text
     assert claim_charts.published_against_measured(nothing).png()
@@ -214,8 +214,8 @@ def test_the_deciding_runs_are_shown_with_what_is_wrong_with_them(found):
 
 
 def test_ranks_that_cannot_be_compared_are_shown_as_such(found):
-    agreement = pd.DataFrame(
+    rank_agreement = pd.DataFrame(
         [{"experiment": "01-x", "metric": "p50_s", "cells_count": 3, "tau": math.nan, "p_value": 1.0}]
     )
-    shown = SimpleNamespace(**{**vars(found), "agreement": agreement})
-    assert "01-x\tp50\t–" in trial_tables.agreement(shown).text
+    shown = SimpleNamespace(**{**vars(found), "rank_agreement": rank_agreement})
+    assert "01-x\tp50\t–" in trial_tables.rank_agreement(shown).text

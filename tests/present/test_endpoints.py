@@ -31,7 +31,7 @@ def all_charts(run):
         "requests": endpoint_charts.requests_by_endpoint(run.cells, run.published),
         "time": endpoint_charts.where_the_time_goes(run.cells),
         "records": endpoint_charts.records_curve(run.cells),
-        "agreement": endpoint_charts.agreement(make_ratios(run.cells), run.cells, {}, PINNING),
+        "generators compared": endpoint_charts.generators_compared(make_ratios(run.cells), run.cells, {}, PINNING),
     }
 
 
@@ -94,11 +94,11 @@ def test_a_line_for_each_server_over_all_counts(run):
 
 
 def test_the_agreement_names_both_limits(run):
-    panel = drawn_panels(endpoint_charts.agreement(make_ratios(run.cells), run.cells, {}, PINNING))[2]
+    panel = drawn_panels(endpoint_charts.generators_compared(make_ratios(run.cells), run.cells, {}, PINNING))[2]
     assert f"{SLOWER:.3f} × (0.570 to 0.624)" in words(panel)
     assert "database / database" in words(panel)
     run.cells.loc[run.cells["workload"] == "sql1", "bottleneck"] = "unsaturated"
-    panel = drawn_panels(endpoint_charts.agreement(make_ratios(run.cells), run.cells, {}, PINNING))[2]
+    panel = drawn_panels(endpoint_charts.generators_compared(make_ratios(run.cells), run.cells, {}, PINNING))[2]
     assert "(database) / database" in words(panel)
 
 
@@ -108,7 +108,7 @@ def test_a_run_without_a_single_number_still_has_its_charts(run):
         endpoint_charts.records_curve(run.cells),
         endpoint_charts.where_the_time_goes(run.cells),
         endpoint_charts.requests_by_endpoint(run.cells, run.published),
-        endpoint_charts.agreement(make_ratios(run.cells), run.cells, {}, PINNING),
+        endpoint_charts.generators_compared(make_ratios(run.cells), run.cells, {}, PINNING),
     ):
         assert chart.png()
 

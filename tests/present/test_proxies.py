@@ -75,7 +75,7 @@ class Run:
     comparisons: pd.DataFrame
     profile: str = "standard"
     baseline: str = DIRECT
-    rated: tuple = (CONNECTING, MODERATE)
+    fixed_rate: tuple = (CONNECTING, MODERATE)
     ranked: tuple = (CAPACITY, MAXIMUM)
     blocks_count: int = 6
     measured_s: float = 600.0

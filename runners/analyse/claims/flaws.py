@@ -1,4 +1,4 @@
-"""Known flaws of the published set-ups, what each changes, and how their circumstances differ from ours.
+"""Known flaws of the published set-ups, what each changes, and how their circumstances differ from the workbook's.
 
 A fault is shown by two cells that were measured in the same blocks: one has it, the other does the same without it. Their
 paired ratio is its effect; whoever compares a system that has the fault with one that has not, has that factor in the result.
@@ -28,7 +28,7 @@ _BATCH_SIZES = (1, 10)
 
 
 class FaultyCell(Written):
-    """A cell of ours: a system and a batch of so many operations."""
+    """A cell of the workbook: a system and a batch of so many operations."""
 
     system: str
     workload: str

@@ -54,11 +54,11 @@ REPRODUCED, SIZE_OFF, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = VERDICTS
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reason and p-value; `ours` is the ratio or absolute, NaN for orders, `amounts` that of each cell."""
+    """A verdict with its reason and p-value; `measured` is the ratio or absolute, NaN for orders, `amounts` that of each cell."""
 
     verdict: Verdict
     why: str
-    ours: Interval = UNKNOWN
+    measured: Interval = UNKNOWN
     p_value: float = math.nan
     amounts: tuple[float, ...] = ()
 
@@ -99,7 +99,7 @@ def judge(claim: Claim, figures: pd.DataFrame, measured: Mapping[str, Measured])
         return Judgement(NOT_TESTABLE, why, amounts=amounts)
     found = _judged(claim, like, figures, run)
     pairs = dict(zip(claim.workloads, workloads, strict=True)).items()
-    instead = ", ".join(f"{ours} for {theirs}" for theirs, ours in pairs if ours != theirs)
+    instead = ", ".join(f"{here} for {theirs}" for theirs, here in pairs if here != theirs)
     return replace(found, why="; ".join(filter(None, [found.why, instead])), amounts=amounts)
 
 
@@ -107,9 +107,9 @@ def _judged(claim: Claim, like: Claim, figures: pd.DataFrame, run: Measured) -> 
     """Judge a claim by the cells and the column of `like`."""
     published = published_value(claim, figures)
     if claim.kind == "absolute":
-        ours = amount(run, like.metric, like.cells[0])
-        why = f"ours is {ours.value / published:.2g} × the published" if published > 0 else ""
-        return Judgement(NOT_TESTABLE, why, ours)
+        found = amount(run, like.metric, like.cells[0])
+        why = f"measured is {found.value / published:.2g} × the published" if published > 0 else ""
+        return Judgement(NOT_TESTABLE, why, found)
     if claim.kind == "word":
         ratio = cell_ratio(run, like.metric, like.cells[1], like.cells[0])
         return _equality(ratio, claim.within_ratio) if claim.within_ratio else _more(ratio, published, is_word=True)
@@ -122,7 +122,7 @@ def _judged(claim: Claim, like: Claim, figures: pd.DataFrame, run: Measured) -> 
         return _equality(ratio, SIZE_FACTOR)
     if published > 1:
         return _more(ratio, published)
-    return replace(_more(ratio.inverse, 1 / published), ours=ratio.interval)
+    return replace(_more(ratio.inverse, 1 / published), measured=ratio.interval)
 
 
 def _test(ratio: CellRatio, size: float) -> _Test:

@@ -118,10 +118,10 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
         interval = Interval(*(float(found[name]) for name in ("ratio", "ratio_low", "ratio_high")))
         launches = float(found["blocks_count"])
     else:
-        ours, theirs = amount(run, metric, first), amount(run, metric, second)
+        here, theirs = amount(run, metric, first), amount(run, metric, second)
         # Of counts, none against some is decided, and so is none against none.
-        known = ours.value > 0 and theirs.value > 0
-        interval = ratio_of(ours, theirs) if known else Interval(*[over(ours.value, theirs.value)] * 3)
+        known = here.value > 0 and theirs.value > 0
+        interval = ratio_of(here, theirs) if known else Interval(*[over(here.value, theirs.value)] * 3)
         launches = min(float(row["launches_count"]) for row in rows)
     floors = [run.noise_floor_ratio.get(cell.workload, math.nan) - 1 for cell in (first, second)]
     loaded = metric not in _OF_THE_SERVER | _COUNTS

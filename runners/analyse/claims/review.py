@@ -1,6 +1,6 @@
-"""All claims of the register together: which of them count, Holm's correction, and how the published ranks agree with ours.
+"""All claims of the register together: which of them count, Holm's correction, and how the published ranks agree with the measured.
 
-Restatements (:mod:`runners.analyse.claims.review`) and absolutes are shown beside ours. They have no verdict and no p-value.
+Restatements (:mod:`runners.analyse.claims.review`) and absolutes are shown beside the measured values. They have no verdict and no p-value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RANKED = ("throughput_rps", "p50_s", "p99_s")
 
 
 def judge_all(claims: Iterable[Claim], figures: pd.DataFrame, measured: Mapping[str, Measured]) -> pd.DataFrame:
-    """Return a row per claim: what the register says, published, ours, ours_low, ours_high, p_value, p_adjusted, verdict, why.
+    """Return a row per claim: what the register says, published, measured, measured_low, measured_high, p_value, p_adjusted, verdict, why.
 
     `standing` says whether the claim is a statement, an absolute or a restatement; `follows` names the statements that a restatement
     follows from. Only statements have a verdict and p-values. `published_amounts` and `amounts` are those of each cell; NaN where
@@ -49,13 +49,13 @@ def judge_all(claims: Iterable[Claim], figures: pd.DataFrame, measured: Mapping[
         row = claim.model_dump(include={"id", "source", "place", "quote", "kind", "experiment", "metric", "note"})
         row |= {"cells": claim.cells, "within_ratio": claim.within_ratio, "published": published_value(claim, figures)}
         row |= {"published_amounts": published_amounts(claim, figures), "amounts": found.amounts}
-        row |= as_columns(found.ours, "ours") | {"standing": own, "follows": follows.get(claim.id, ())}
+        row |= as_columns(found.measured, "measured") | {"standing": own, "follows": follows.get(claim.id, ())}
         row |= {"p_value": p, "p_adjusted": adjusted}
         rows.append(row | {"verdict": verdict if own == "statement" else "", "why": why})
     return pd.DataFrame(rows)
 
 
-def rank_agreement(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> pd.DataFrame:
+def ranks_compared(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> pd.DataFrame:
     """Return Kendall's tau-b between the published and the measured ranks of an experiment's cells.
 
     Columns: experiment, metric, cells_count, tau, p_value. A row per experiment and metric of which both have two cells or more.
@@ -69,8 +69,8 @@ def rank_agreement(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> p
         known = set(cells["workload"])
         like = theirs.assign(workload=[like_workload(name, generator, known) for name in theirs["workload"]])
         for metric in (name for name in _RANKED if name in theirs and like_column(name, generator) in cells):
-            ours = cells[["system", "workload"]].assign(ours=cells[like_column(metric, generator)])
-            pairs = like.merge(ours, on=["system", "workload"])[[metric, "ours"]].dropna()
+            own = cells[["system", "workload"]].assign(measured=cells[like_column(metric, generator)])
+            pairs = like.merge(own, on=["system", "workload"])[[metric, "measured"]].dropna()
             if len(pairs) >= 2:
                 tau, p_value = stats.kendalltau(*pairs.to_numpy(float).T)
                 rows.append((experiment, metric, len(pairs), float(tau), float(p_value)))

@@ -32,16 +32,20 @@ _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 @themed
 def published_against_measured(findings: Findings) -> Chart:
-    """Every statement that is a ratio with a published size: that size, ours with its interval, and the verdict; a panel per source."""
+    """Every statement that is a ratio with a published size: that size, the measured one, and the verdict; a panel per source."""
     rows = findings.claims[findings.claims["verdict"].isin(_LOOKS) & findings.claims["kind"].isin(["ratio", "word"])]
     rows = rows[
-        (rows["published"] > 0) & np.isfinite(rows["published"]) & (rows["ours"] > 0) & np.isfinite(rows["ours"])
+        (rows["published"] > 0)
+        & np.isfinite(rows["published"])
+        & (rows["measured"] > 0)
+        & np.isfinite(rows["measured"])
     ]
     sources = ordered(rows["source"])
     lines = math.ceil(len(sources) / 2) or 1
     chart = Chart(
         "Published against measured ratios",
-        "A point per statement, with its number in the table; bars: 95 % interval of ours; log axes. Dashed: ours equals the published.\n"
+        "A point per statement, with its number in the table; bars: 95 % interval of the measured value; log axes.\n"
+        "Dashed: measured equals published.\n"
         "Shaded: the other way round than published. Hollow: claimed in words; the direction is judged, not the size.",
         _LEGEND_IN + _PANEL_IN * lines + 0.9,
         _description(rows),
@@ -63,7 +67,7 @@ def published_against_measured(findings: Findings) -> Chart:
 
 
 def _against(ax: Axes, rows: pd.DataFrame) -> None:
-    reached = rows[["published", "ours", "ours_low", "ours_high"]].to_numpy(float)
+    reached = rows[["published", "measured", "measured_low", "measured_high"]].to_numpy(float)
     reached = reached[np.isfinite(reached) & (reached > 0)]
     low, high = min(0.8, reached.min()) / 1.3, max(1.25, reached.max()) * 1.3
     for sides in (((low, 1), (1, high)), ((1, high), (low, 1))):
@@ -73,7 +77,7 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
     rows = rows.sort_values("published")
     for place, (number, row) in enumerate(zip(rows.index, rows.to_dict("records"), strict=True)):
         look = _LOOKS[row["verdict"]]
-        value, least, most = drawn(row["ours"], row["ours_low"], row["ours_high"])
+        value, least, most = drawn(row["measured"], row["measured_low"], row["measured_high"])
         face = "white" if row["kind"] == "word" else look.color
         style: dict[str, Any] = {
             "fmt": look.marker,

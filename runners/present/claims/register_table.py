@@ -35,7 +35,7 @@ _BETWEEN = {"ratio": " ÷ ", "order": " < ", "word": " < ", "least": " < ", "mos
 
 
 def claims(findings: Findings) -> Fragment:
-    """Every counted statement: its words, what it means for our cells, the published value, ours, the verdict and its reason."""
+    """Every counted statement: its words, what it means for our cells, the published and the measured value, the verdict and its reason."""
     parts = []
     known = statements(findings)
     for source in ordered(known["source"]):
@@ -82,7 +82,7 @@ def restatements(findings: Findings) -> Fragment:
 
 
 def absolutes(findings: Findings) -> Fragment:
-    """The absolute numbers of other machines beside ours."""
+    """The absolute numbers of other machines beside those measured here."""
     rows = findings.claims[findings.claims["standing"] == "absolute"]
     lines = [[*_row(number, row), Cell(str(row["why"]), kind="words")] for number, row in _numbered(rows)]
     heads = [*_HEADS, ("remarks", "")]
@@ -155,7 +155,7 @@ def _published(row: Mapping[str, Any]) -> str:
 def _ours(row: Mapping[str, Any]) -> Cell:
     if row["kind"] in _ORDERS and any(not math.isnan(value) for value in row["amounts"]):
         return Cell(_amounts(row, row["amounts"]), kind="amounts")
-    value, low, high = row["ours"], row["ours_low"], row["ours_high"]
+    value, low, high = row["measured"], row["measured_low"], row["measured_high"]
     if math.isnan(value):
         return Cell("–")
     if row["kind"] == "absolute":

@@ -41,7 +41,7 @@ class Findings(Protocol):
     @property
     def claims(self) -> pd.DataFrame: ...  # noqa: D102
     @property
-    def agreement(self) -> pd.DataFrame: ...  # noqa: D102
+    def rank_agreement(self) -> pd.DataFrame: ...  # noqa: D102
     @property
     def effects(self) -> pd.DataFrame: ...  # noqa: D102
     @property
@@ -132,16 +132,18 @@ def _not_reproduced(findings: Findings, most: int = _MOST_NAMED) -> str:
 
 
 def _both(row: Mapping[str, Any]) -> str:
-    if math.isnan(row["ours"]):
+    if math.isnan(row["measured"]):
         return f"{row['id']}: {row['why']}"
     published = f"published {amount(row['published'], RATIOS)}, " if not math.isnan(row["published"]) else ""
-    return f"{row['id']}: {published}here {quantity(row['ours'], row['ours_low'], row['ours_high'], RATIOS)}"
+    return (
+        f"{row['id']}: {published}here {quantity(row['measured'], row['measured_low'], row['measured_high'], RATIOS)}"
+    )
 
 
 def _ranks(findings: Findings) -> str:
     parts = [
         f"{row['experiment']} {tau(row['tau'])} by {row['metric'].rpartition('_')[0]} ({row['cells_count']} cells)"
-        for row in findings.agreement.to_dict("records")
+        for row in findings.rank_agreement.to_dict("records")
         if row["cells_count"] > 2
     ]
     return f"Kendall's tau between published and measured ranks: {listing(parts)}." if parts else ""

@@ -1,4 +1,4 @@
-"""Published claims on trial, in tables: which runs decide, verdicts by source, rank agreement, and the flaws of the set-ups."""
+"""Published claims in tables: which runs decide, verdicts by source, rank agreement, and the flaws of the set-ups."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def counts(findings: Findings) -> Fragment:
     return table("Verdicts by source", heads, [Group("", lines)])
 
 
-def agreement(findings: Findings) -> Fragment:
+def rank_agreement(findings: Findings) -> Fragment:
     """Kendall's tau between published and measured ranks."""
     heads = [("experiment", ""), ("by", ""), ("tau", "1: the same order"), ("p", "not corrected"), ("cells", "of both")]
     lines = [
         [Cell(row["experiment"]), Cell(row["metric"].rpartition("_")[0], kind="name"), Cell(tau(row["tau"])), Cell(f"{row['p_value']:.2g}"),
          Cell(str(row["cells_count"]))]
-        for row in findings.agreement.to_dict("records")
+        for row in findings.rank_agreement.to_dict("records")
     ] or [[Cell("no experiment has two published cells and a run"), *[Cell("–")] * 4]]  # fmt: skip
     return table("Rank agreement: Kendall's tau between published and measured ranks", heads, [Group("", lines)])
 

@@ -26,7 +26,7 @@ def connections(results: Results) -> Fragment:
     heads = [
         ("system", ""),
         ("open", "in mid-window"),
-        ("opening", "took"),
+        ("ramp-up", "took"),
         ("busy", "by Little's law"),
         *((kind, _HEADS[kind]) for kind in _KINDS),
     ]

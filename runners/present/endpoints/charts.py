@@ -210,7 +210,7 @@ def _log_axes(ax: Axes, counts: list[float], rows: pd.DataFrame) -> None:
 
 
 @themed
-def agreement(
+def generators_compared(
     ratios: pd.DataFrame, cells: pd.DataFrame, noise_floor_ratio: Mapping[str, float], pinning: Mapping[str, str]
 ) -> Chart:
     """Chart the second load generator's throughput over the first one's, per cell, from the same blocks; log axis."""
@@ -228,12 +228,12 @@ def agreement(
     )
     for ax, workload in zip(axes, found, strict=True):
         band = band_ratio(noise_floor_ratio, workload)
-        _agreement_panel(ax, ratios[ratios["workload"] == workload], cells, band, pinning)
+        _generators_panel(ax, ratios[ratios["workload"] == workload], cells, band, pinning)
         ax.set_xlabel(f"{others} ÷ {first}")
     return chart
 
 
-def _agreement_panel(
+def _generators_panel(
     ax: Axes, rows: pd.DataFrame, cells: pd.DataFrame, band: float, pinning: Mapping[str, str]
 ) -> None:
     ax.axvspan(1 / band, band, color=BAND, zorder=0)

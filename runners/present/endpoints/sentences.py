@@ -122,7 +122,7 @@ def threats_of_endpoints(results: Results) -> list[str]:
     if coarse:
         found.append(
             f"{listing(coarse)} kept service times in whole milliseconds, and most answers took less than one: only requests per "
-            "second stand beside ours."
+            "second stand beside those measured here."
         )
     return found
 
@@ -145,7 +145,7 @@ def records(cells: pd.DataFrame) -> str:
 
 
 def generators(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
-    """Return the sentence about the agreement of the load generators, and their own part of the difference."""
+    """Return the sentence on how the load generators agree, and their own part of the difference."""
     if ratios.empty:
         return ""
     first, others = generator_of(cells, ""), listing(ordered(ratios["shape"]))

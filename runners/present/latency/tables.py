@@ -71,9 +71,9 @@ def _published_row(cells: pd.DataFrame, figures: pd.DataFrame, row: Mapping[str,
     if found.empty:
         return None
     stem = found["workload"].iloc[0]
-    rated = cells[(cells["system"] == row["system"]) & (cells["status"] == "ok") & cells["offered_rps"].notna()]
-    rated = rated[rated["workload"].str.startswith(stem)]
-    return found.iloc[0] if row["offered_rps"] == rated["offered_rps"].max() else None
+    fixed_rate = cells[(cells["system"] == row["system"]) & (cells["status"] == "ok") & cells["offered_rps"].notna()]
+    fixed_rate = fixed_rate[fixed_rate["workload"].str.startswith(stem)]
+    return found.iloc[0] if row["offered_rps"] == fixed_rate["offered_rps"].max() else None
 
 
 def _both(row: Mapping[str, Any], name: str, published: pd.Series | None) -> Cell:

@@ -24,9 +24,9 @@ def conclusions(results: Results) -> list[str]:
     Service times come last. They are not ranked: see :data:`runners.present.latency.charts.BURSTS`.
     """
     notes = results.manifest.notes
-    costs = [_cost(results, workload) for workload in results.rated]
+    costs = [_cost(results, workload) for workload in results.fixed_rate]
     carried = [_capacity(results, workload) for workload in results.ranked]
-    shared = [_overlaps(results, workload) for workload in results.rated]
+    shared = [_overlaps(results, workload) for workload in results.fixed_rate]
     first = _said([*costs[:1], *shared[:1], _memory(results), *carried[:1], _relaying(notes)])
     if first and results.profile == "quick":
         first[0] = f"Smoke run, not evidence: {first[0]}"
@@ -36,7 +36,7 @@ def conclusions(results: Results) -> list[str]:
         *carried[1:],
     ]
     rest += [said(results, workload) for workload in results.ranked for said in (_slower, _behind)]
-    rest += [f"{BURSTS} {NOT_RANKED}", *(_missed(results, workload) for workload in results.rated)]
+    rest += [f"{BURSTS} {NOT_RANKED}", *(_missed(results, workload) for workload in results.fixed_rate)]
     return [*first, *_said(rest)] if first else []
 
 
