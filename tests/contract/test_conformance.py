@@ -80,6 +80,8 @@ def test_the_full_check_names_the_difference_if_a_server(fault, words, differenc
         assert difference in [finding.difference for finding in tried(base_url, *words)]
 
 
+# It judges delays: tests that run beside it would make short ones look long.
+@pytest.mark.servers
 @pytest.mark.parametrize(
     ("fault", "service", "name", "difference"),
     [

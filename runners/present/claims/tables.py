@@ -1,4 +1,4 @@
-"""Published claims in tables: which runs decide, verdicts by source, rank agreement, and the flaws of the set-ups."""
+"""Published claims in tables: which runs decide, verdicts by source, ranks compared, and the flaws of the set-ups."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def rank_agreement(findings: Findings) -> Fragment:
          Cell(str(row["cells_count"]))]
         for row in findings.rank_agreement.to_dict("records")
     ] or [[Cell("no experiment has two published cells and a run"), *[Cell("–")] * 4]]  # fmt: skip
-    return table("Rank agreement: Kendall's tau between published and measured ranks", heads, [Group("", lines)])
+    return table("Ranks compared: Kendall's tau between published and measured ranks", heads, [Group("", lines)])
 
 
 def faults(findings: Findings) -> Fragment:
