@@ -13,7 +13,8 @@ from runners.analyse.checks.load import little_ratio
 from runners.analyse.checks.trial import trial_checks
 from runners.analyse.usage import PROBED, seen_by_probes, speed_ratio, window_usage
 from runners.core.load import Histogram, LoadResult
-from runners.core.records import MEASURED_KINDS, WARM_UP_KINDS, WINDOW, Check, percentile_column
+from runners.core.records import MEASURED_KINDS, PERCENTILES, WARM_UP_KINDS, WINDOW, Check, percentile_column
+from runners.core.thresholds import LATE_S
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
@@ -27,6 +28,10 @@ _PRINTED = (50.0, 75.0, 90.0, 99.0)
 CORRECTED = tuple(f"corrected_{name}" for name in (*map(percentile_column, _PRINTED), "mean_s", "stddev_s", "max_s"))
 """Service times in seconds as wrk prints them, after its own correction: what published wrk figures can be held against."""
 
+OPEN_LOOP = (*(f"response_{percentile_column(each)}" for each in PERCENTILES), "late_fraction", "achieved_fraction")
+"""Of a window whose arrivals were scheduled: percentiles of the response times, the share of the sends later than `LATE_S`,
+and the share of the arrivals that were completed."""
+
 
 @dataclass(frozen=True)
 class Tables:
@@ -37,7 +42,7 @@ class Tables:
     trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles),
         warmup (whether it is one of the first two), throughput_rps (a throughput of the system only where kind is window),
         little_ratio (throughput × mean service time / connections; NaN in an open loop), turns_count (time slices; 0: in one
-        piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; `CORRECTED`
+        piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; `OPEN_LOOP`, `CORRECTED`
     latency : a row per bin of a sound trial's histogram, of its windows in one piece; of response times where it knows them,
         else of service times: block, system, workload,
         value_us, count
@@ -142,6 +147,7 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
         "established_count": max(established, default=np.nan),
         "throughput_rps": result.throughput_rps,
         "little_ratio": np.nan if load.rate_rps else little_ratio(result),
+        **_open_loop(result),
         **seen_by_probes(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
@@ -162,6 +168,19 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
         "generator_warnings": "; ".join(result.warnings),
         **_corrected(result.corrected or Histogram((), ())),
     }
+
+
+def _open_loop(result: LoadResult) -> dict[str, float]:
+    """Return `OPEN_LOOP` of one window; NaN where arrivals were not scheduled."""
+    times, late = result.response_time or Histogram((), ()), result.lateness or Histogram((), ())
+    values = [value * 1e-6 for value in histograms.percentiles(times.values_us, times.counts, PERCENTILES)]
+    late_count = sum(count for value, count in zip(late.values_us, late.counts, strict=True) if value > LATE_S * 1e6)
+    scheduled = result.scheduled_count
+    values += [
+        late_count / late.total_count if late.total_count else np.nan,
+        result.requests_count / scheduled if scheduled else np.nan,
+    ]
+    return dict(zip(OPEN_LOOP, values, strict=True))
 
 
 def _corrected(histogram: Histogram) -> dict[str, float]:

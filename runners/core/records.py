@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-TRIAL_SCHEMA = "wrkbook.trial/6"
-RUN_SCHEMA = "wrkbook.run/3"
+TRIAL_SCHEMA = "wrkbook.trial/7"
+RUN_SCHEMA = "wrkbook.run/4"
 SUMMARY_SCHEMA = "wrkbook.summary/4"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
@@ -21,6 +21,10 @@ CONTROL = "control"
 WARM_UP_KINDS = frozenset({"priming", "warmup"})
 WINDOW: Literal["window"] = "window"
 PERCENTILES_WINDOW: Literal["percentiles"] = "percentiles"
+SEARCH_WINDOW: Literal["search"] = "search"
+CONFIRMATION_WINDOW: Literal["confirmation"] = "confirmation"
+# Each at a rate of its own, to find and confirm the largest one that meets an objective (:mod:`runners.measure.capacity_search`).
+SEARCH_KINDS = frozenset({SEARCH_WINDOW, CONFIRMATION_WINDOW})
 MEASURED_KINDS = frozenset({WINDOW, PERCENTILES_WINDOW})
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99)
 
@@ -48,6 +52,8 @@ class LoadProfile:
     rate_rps : offered load of an open loop; None for a closed loop
     keepalive_requests : requests on one connection before it is closed; None: as many as come
     requested_rps : see :class:`Load`
+    window_s : seconds of a window; None: the profile's
+    objectives : whose largest rate is searched, as :mod:`runners.core.objectives` writes them
     """
 
     name: str = ""
@@ -56,6 +62,8 @@ class LoadProfile:
     rate_rps: float | None = None
     keepalive_requests: int | None = None
     requested_rps: float | None = None
+    window_s: float | None = None
+    objectives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

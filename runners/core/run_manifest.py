@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from runners.core.records import LoadProfile, System, Workload
 from runners.core.trial_record import Record
@@ -101,17 +101,35 @@ class RelayNotes(Record):
 
 
 class PlannedLoad(Record):
-    """A load at a rate that was planned on this machine, for some `systems` (None: all)."""
+    """A load at a rate that was planned on this machine.
+
+    Attributes
+    ----------
+    systems : those that are measured at this rate (None: all)
+    workload : label of the workload without its load (None: all)
+    share : of the capacity that the rate comes from (None: the rate was given, or rounded down)
+    share_of : whose capacity that is: that of the slowest compared system, or the system's own
+    """
 
     load: str
     shape: LoadProfile
     systems: list[str] | None
+    workload: str | None = None
+    share: float | None = None
+    share_of: Literal["", "slowest", "own"] = ""
 
 
 class PlannedRates(Record):
-    """The capacity of each system (load → system → requests/s), and the loads that were planned from them."""
+    """The capacities that were measured before the first block, and the loads that were planned from them.
+
+    Attributes
+    ----------
+    capacities : load, or label of the workload → system → requests/s
+    generator_rps : the highest rate at which the load generator keeps its schedule here (None: not measured)
+    """
 
     capacities: dict[str, dict[str, float]]
+    generator_rps: float | None = None
     loads: list[PlannedLoad]
 
 

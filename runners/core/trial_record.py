@@ -12,7 +12,7 @@ from runners.core.records import LoadProfile
 
 Role = Literal["server", "generator", "backend"]
 ROLES: tuple[Role, ...] = ("server", "generator", "backend")
-WindowKind = Literal["priming", "warmup", "window", "percentiles"]
+WindowKind = Literal["priming", "warmup", "window", "percentiles", "search", "confirmation"]
 
 
 class Record(BaseModel):

@@ -77,8 +77,18 @@ def trial_from_5(trial: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-RUN_MIGRATIONS: Migrations = {"wrkbook.run/1": run_from_1, "wrkbook.run/2": run_from_2}
-TRIAL_MIGRATIONS: Migrations = {"wrkbook.trial/5": trial_from_5}
+def run_from_3(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 3 as one of schema 4, whose rates may be shares of a capacity; those of schema 3 are not."""
+    return manifest | {"schema": "wrkbook.run/4"}
+
+
+def trial_from_6(trial: dict[str, Any]) -> dict[str, Any]:
+    """Return a trial of schema 6 as one of schema 7, whose loads may have objectives and a window of their own."""
+    return trial | {"schema": "wrkbook.trial/7"}
+
+
+RUN_MIGRATIONS: Migrations = {"wrkbook.run/1": run_from_1, "wrkbook.run/2": run_from_2, "wrkbook.run/3": run_from_3}
+TRIAL_MIGRATIONS: Migrations = {"wrkbook.trial/5": trial_from_5, "wrkbook.trial/6": trial_from_6}
 
 
 def _window_from_5(window: dict[str, Any]) -> dict[str, Any]:
