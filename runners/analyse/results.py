@@ -39,6 +39,7 @@ class Results(RunRecord):
     def cells(self) -> pd.DataFrame:
         """See :func:`runners.analyse.cells.build_cells`."""
         planned = [(self.systems[system], self.workloads[workload]) for system, workload in self.manifest.cells]
+        planned = [(system, workload) for system, workload in planned if not workload.shape.objectives]
         return build_cells(self.tables, self.throughputs, planned, self.manifest.nonconforming)
 
     @property

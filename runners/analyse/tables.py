@@ -10,10 +10,18 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.checks.load import little_ratio
-from runners.analyse.checks.trial import trial_checks
+from runners.analyse.checks.trial import search_checks, trial_checks
 from runners.analyse.usage import PROBED, seen_by_probes, speed_ratio, window_usage
 from runners.core.load import Histogram, LoadResult
-from runners.core.records import MEASURED_KINDS, PERCENTILES, WARM_UP_KINDS, WINDOW, Check, percentile_column
+from runners.core.records import (
+    MEASURED_KINDS,
+    PERCENTILES,
+    SEARCH_KINDS,
+    WARM_UP_KINDS,
+    WINDOW,
+    Check,
+    percentile_column,
+)
 from runners.core.thresholds import LATE_S
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
@@ -30,7 +38,7 @@ CORRECTED = tuple(f"corrected_{name}" for name in (*map(percentile_column, _PRIN
 
 OPEN_LOOP = (*(f"response_{percentile_column(each)}" for each in PERCENTILES), "late_fraction", "achieved_fraction")
 """Of a window whose arrivals were scheduled: percentiles of the response times, the share of the sends later than `LATE_S`,
-and the share of the arrivals that were completed."""
+and the share of the arrivals that got a correct response."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +81,17 @@ def build_tables(records: Iterable[TrialRecord]) -> Tables:
             failures.append({**keys, **record.failure.model_dump()})
             continue
         results = list(load_results(record))
-        windows = [(raw, result) for raw, result in results if raw.kind in MEASURED_KINDS]
-        found = trial_checks(record, windows)
+        searched = bool(record.shape.objectives)
+        kinds = SEARCH_KINDS if searched else MEASURED_KINDS
+        windows = [(raw, result) for raw, result in results if raw.kind in kinds]
+        found = search_checks(record, windows) if searched else trial_checks(record, windows)
         void = bool(_void_for(found))
         checks += [{**keys, **check.as_dict()} for check in found]
         for number, (raw, result) in enumerate(results):
             trials.append({**keys, "window": number, "void": void, **_trial_row(record, raw, result)})
             if not void and raw.kind == WINDOW:
                 usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
-        if not void:
+        if not void and not searched:
             merged = histograms.merge(
                 result.response_time or result.service_time for raw, result in windows if raw.slices is None
             )
@@ -115,6 +125,8 @@ def measured_windows(record: TrialRecord) -> list[dict[str, Any]]:
 
     ``void_for`` has the names of the checks that make its trial void: none where it counts.
     """
+    if record.shape.objectives:
+        return []
     windows = [(raw, result) for raw, result in load_results(record) if raw.kind in MEASURED_KINDS]
     keys = {name: getattr(record, name) for name in _CELL} | {"void_for": _void_for(trial_checks(record, windows))}
     return [
@@ -178,7 +190,7 @@ def _open_loop(result: LoadResult) -> dict[str, float]:
     scheduled = result.scheduled_count
     values += [
         late_count / late.total_count if late.total_count else np.nan,
-        result.requests_count / scheduled if scheduled else np.nan,
+        (result.requests_count - result.errors.status_count) / scheduled if scheduled else np.nan,
     ]
     return dict(zip(OPEN_LOOP, values, strict=True))
 

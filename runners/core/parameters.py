@@ -107,6 +107,13 @@ class Parameters(BaseModel):
         0.0, ge=0, le=1e6, description="offered load without keep-alive; 0: planned from what the systems carry"
     )
     request_rate_rps: float = Field(0.0, ge=0, le=1e7, description="offered load with keep-alive; 0: likewise")
+    workloads: list[str] = Field(["decode"], description="the workloads to compare", min_length=1)
+    objectives: list[str] = Field([], description='limits of response times, for example "p99 <= 5 ms"')
+    shares: list[float] = Field(
+        [], description="offered rates, in percent of what a closed loop reaches; above 0, at most 100"
+    )
+    rates: list[float] = Field([], description="offered rates in requests per second, in the place of `shares`")
+    arrivals: Literal["poisson", "constant"] = Field("poisson", description="the process of an open loop's arrivals")
     min_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
     max_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
     budget_minutes: float = Field(
@@ -120,8 +127,12 @@ class Parameters(BaseModel):
 
     @property
     def effective_profile(self) -> Profile:
-        """Return the profile with what the parameters override."""
-        chosen = PROFILES[self.profile]
+        """Return the usual profile with what the parameters override."""
+        return self.profile_of(PROFILES)
+
+    def profile_of(self, profiles: Mapping[str, Profile]) -> Profile:
+        """Return one of an experiment's own profiles with what the parameters override."""
+        chosen = profiles[self.profile]
         least = self.min_blocks or min(chosen.min_blocks, self.max_blocks or chosen.min_blocks)
         most = self.max_blocks or max(chosen.max_blocks, least)
         if least > most:

@@ -20,16 +20,17 @@ from runners.analyse.tables import measured_windows
 from runners.core.errors import WrkbookError
 from runners.core.folders import MEASURING, exclusive
 from runners.core.notebooks import WITHOUT_MEASURING
-from runners.core.parameters import Parameters, check_parameters, from_notebook
+from runners.core.parameters import PROFILES, Parameters, Profile, check_parameters, from_notebook
 from runners.core.records import LoadProfile
 from runners.experiments.manifest import check_same, idle_other, manifest_of
 from runners.experiments.plan_table import planned
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.build_times import record_build_times
 from runners.measure.conformance import build_all, full_image, verify_server
-from runners.measure.design import DELAYS_MS
+from runners.measure.design import DELAYS_MS, Cell
 from runners.measure.fixed_rates import FixedRateLoad, plan_rates, with_rates
 from runners.measure.load import LoadContext
+from runners.measure.load_levels import LoadLevels, most_rates, plan_levels
 from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.run import measure
 from runners.measure.run_plan import USABLE_CPUS, plan_run
@@ -61,6 +62,9 @@ class Experiment:
     batch_sizes : where they are part of the question; else the parameter's
     idle_s : for how long the idle machine is watched before measuring, where it is part of the question
         (:mod:`runners.measure.machine_survey`)
+    load_levels : rates that are planned when measuring starts, as shares of what each system carries
+    also : cells that are measured besides, and not compared
+    profiles : the amount of measuring, where it differs from that of other experiments
 
     Raises
     ------
@@ -82,6 +86,9 @@ class Experiment:
         only: Collection[tuple[str, str]] = (),
         batch_sizes: Sequence[int] = (),
         idle_s: float = 0.0,
+        load_levels: LoadLevels | None = None,
+        also: Sequence[Cell] = (),
+        profiles: Mapping[str, Profile] = PROFILES,
     ) -> None:
         self.evidence: dict[str, str] | None = None  # for the manifest
         self.run_plan = plan_run(
@@ -96,6 +103,9 @@ class Experiment:
             only=only,
             batch_sizes=batch_sizes,
             idle_s=idle_s,
+            load_levels=load_levels,
+            also=also,
+            profiles=profiles,
         )
 
     @property
@@ -150,6 +160,8 @@ class Experiment:
         nonconforming = self._nonconforming(artifacts)
         settings = self._settings(image, artifacts, frozenset(nonconforming), probes)
         rates = plan_rates(settings, plan.fixed_rate_loads, self.parameters) if plan.fixed_rate_loads else None
+        if plan.load_levels:
+            rates = plan_levels(settings, plan.load_levels)
         self.run_plan = plan = replace(plan, design=with_rates(plan.design, rates))
         seen = survey(probes, plan.pinning.measured, max(plan.idle_s, SURVEY_S))
         known = {"rates": rates, "evidence": self.evidence}
@@ -221,4 +233,6 @@ class Experiment:
             nonconforming=nonconforming,
             generator=plan.generators[0].name,
             idle_other=idle_other(self.run),
+            most_rps=most_rates(plan.design, self.run.read().rates if self.run.exists else None),
+            poisson=self.parameters.arrivals == "poisson",
         )

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.records import PERCENTILES_WINDOW, WINDOW, System
+from runners.core.records import CONFIRMATION_WINDOW, PERCENTILES_WINDOW, WINDOW, System
 from runners.core.trial_record import TrialRecord
 from runners.core.units import system_title
 from runners.measure.design import Cell, side_by_side
@@ -91,20 +91,39 @@ def _measure(
                         trials[cell].warm_up(settings, primed)
                 _in_turns(settings, [trials[cell] for cell in group], number, f"{visit + 1}.{place}")
             for trial in order:
-                if not sliced(settings, trial.cell):
+                if not sliced(settings, trial.cell) and not trial.cell.searches:
                     step(f"{system_title(trial.cell.system.name)}, {trial.cell.workload.label}")
                     if visit == 0:
                         trial.warm_up(settings, primed)
-                    trial.measure(settings, WINDOW)
+                    trial.measure(settings, CONFIRMATION_WINDOW if trial.cell.workload.shape.objectives else WINDOW)
         for trial in _in_order(settings, number, visits, trials):
             if sliced(settings, trial.cell):
                 step(f"{system_title(trial.cell.system.name)}, {trial.cell.workload.label}, for percentiles")
                 # A time slice begins with cold caches, which adds 1 to 2 ms to its first responses and so to p99.
                 trial.measure(settings, PERCENTILES_WINDOW)
+        _search(settings, number, [trial for cell, trial in trials.items() if cell.searches], primed, step)
         for trial in trials.values():
             if fresh:
                 trial.remember_memory("after")
             trial.verify("after")
+
+
+def _search(
+    settings: BlockSettings, number: int, searching: list[Trial], primed: set[System], step: Callable[[str], None]
+) -> None:
+    """Search the largest rate under the objectives of some trials: one window of each in turn, in shuffled order."""
+    for trial in searching:
+        trial.warm_up(settings, primed)
+    shuffle = random.Random(f"{settings.seed}/{number}/search").shuffle
+    while searching:
+        shuffle(searching)
+        for trial in tuple(searching):
+            rate_rps = trial.next_search_rps(settings)
+            if rate_rps is None:
+                searching.remove(trial)
+                continue
+            step(f"{system_title(trial.cell.system.name)}, {trial.cell.workload.base_label}, {rate_rps:,.0f}/s")
+            trial.search(settings, rate_rps)
 
 
 def _in_time_slices(systems_count: int) -> str:

@@ -24,6 +24,11 @@ class Cell:
     system: System
     workload: Workload
 
+    @property
+    def searches(self) -> bool:
+        """Return whether its windows search the largest rate that meets an objective."""
+        return bool(self.workload.shape.objectives) and self.workload.shape.rate_rps is None
+
 
 @dataclass(frozen=True)
 class Design:
@@ -122,7 +127,8 @@ def design(
     if floor:
         servers = dict.fromkeys(cell.system.server for cell in cells)
         cells += [Cell(System(name), variant) for variant in WORKLOADS[floor].variants(sizes) for name in servers]
-    return Design(tuple(cells), compared, floor, fresh)
+    # What is searched has no throughput to compare.
+    return Design(tuple(cells), tuple(each for each in compared if not each.shape.objectives), floor, fresh)
 
 
 def side_by_side(cells: Iterable[Cell]) -> list[list[Cell]]:

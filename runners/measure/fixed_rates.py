@@ -16,7 +16,7 @@ from statistics import median_high
 from runners.analyse.tables import load_results
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters, Profile
-from runners.core.records import LoadProfile
+from runners.core.records import LoadProfile, System, Workload
 from runners.core.run_manifest import PlannedLoad, PlannedRates
 from runners.generators.perf_gauge import paced
 from runners.measure.block import measure_block
@@ -118,40 +118,65 @@ def with_rates(design: Design, planned: PlannedRates | None) -> Design:
     """
     if not planned:
         return design
-    tiers_of: dict[str, list[tuple[LoadProfile, list[str] | None]]] = {}
-    for load in planned.loads:
-        tiers_of.setdefault(load.load, []).append((load.shape, load.systems))
-    cells = [
-        Cell(cell.system, replace(workload, shape=shape))
-        for workload in dict.fromkeys(cell.workload for cell in design.cells)
-        for shape, names in tiers_of.get(workload.shape.name, [(workload.shape, None)])
-        for cell in design.cells
-        if cell.workload == workload and (names is None or cell.system.control or cell.system.name in names)
-    ]
-    names_compared = {workload.name for workload in design.compared}
-    compared = dict.fromkeys(cell.workload for cell in cells if cell.workload.name in names_compared)
+    rated = {load.load for load in planned.loads}
+    cells: dict[Cell, None] = {}
+    compared: dict[Workload, None] = {}
+    for workload in dict.fromkeys(cell.workload for cell in design.cells):
+        loads = [load for load in planned.loads if load.load == workload.shape.name]
+        loads = [load for load in loads if load.workload in (None, workload.base_label)]
+        as_planned = (
+            [PlannedLoad(load="", shape=workload.shape, systems=None)] if workload.shape.name not in rated else loads
+        )
+        for load in as_planned:
+            at_rate = replace(workload, shape=load.shape)
+            own = [cell for cell in design.cells if cell.workload == workload and _takes_part(cell.system, load)]
+            cells |= dict.fromkeys(Cell(cell.system, at_rate) for cell in own)
+            compared |= {at_rate: None} if workload in design.compared and own else {}
     return replace(design, cells=tuple(cells), compared=tuple(compared))
 
 
+def _takes_part(system: System, load: PlannedLoad) -> bool:
+    """Return whether a system is measured under a load; the control repeats what all, or all the faster, are measured under."""
+    if load.systems is None:
+        return True
+    return load.share_of != "own" if system.control else system.name in load.systems
+
+
 def _capacities(settings: BlockSettings, shapes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return shape → system → requests per second in one window each, after a warm-up; systems that fail are left out."""
-    cells = tuple(
-        cell
-        for cell in settings.design.cells
-        if cell.workload.shape.name in shapes
-        and not cell.system.control
-        and cell.system.server not in settings.nonconforming
-    )
-    pilot = replace(settings, design=replace(settings.design, cells=cells), profile=_PILOT)
-    found: dict[str, dict[str, float]] = {name: {} for name in shapes}
+    """Return shape → system → requests per second, see :func:`measured_capacities`."""
+    cells = [cell for cell in settings.design.cells if cell.workload.shape.name in shapes and not cell.system.control]
+    found: dict[str, dict[str, float]] = {}
+    for name in shapes:
+        own = [cell for cell in cells if cell.workload.shape.name == name]
+        for capacities in measured_capacities(settings, _PILOT, own).values():
+            found.setdefault(name, {}).update(capacities)
+    return found
+
+
+def measured_capacities(
+    settings: BlockSettings, profile: Profile, cells: Sequence[Cell]
+) -> dict[str, dict[str, float]]:
+    """Return the requests per second of each cell in one window after a warm-up: label of the workload without its load → system.
+
+    Systems that do not conform, or fail, are left out.
+
+    Raises
+    ------
+    WrkbookError
+        When no system of a workload has a number.
+    """
+    kept = tuple(cell for cell in cells if cell.system.server not in settings.nonconforming)
+    pilot = replace(settings, design=replace(settings.design, cells=kept, fresh=False), profile=profile)
+    found: dict[str, dict[str, float]] = {cell.workload.base_label: {} for cell in cells}
+    labels = {cell.workload.label: cell.workload.base_label for cell in cells}
     for record in measure_block(pilot, 0, (), lambda _: None):
         if not record.failure:
             _, result = list(load_results(record))[-1]
-            found[record.shape.name][record.system] = result.throughput_rps
-    for name, capacities in found.items():
+            found[labels[record.workload]][record.system] = result.throughput_rps
+    for label, capacities in found.items():
         if not capacities:
             raise WrkbookError(
-                f"nobody answered when the capacity for {name} was measured",
+                f"{label}: no system completed a request when capacities were measured",
                 "./wrkbook verify, or set the rate as a parameter",
             )
     return found

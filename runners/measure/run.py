@@ -8,32 +8,25 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from typing import Any
 
-import pandas as pd
 from tqdm import tqdm
 
-from runners.analyse.checks.machine import DISTURBANCES
-from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, of_cell
 from runners.core.folders import SERVING, is_locked
 from runners.core.parameters import Profile
-from runners.core.records import Interval, System
+from runners.core.records import System
 from runners.core.trial_record import TrialRecord
 from runners.core.units import format_duration, format_half_width
 from runners.measure.block import measure_block
 from runners.measure.design import Cell, Design
 from runners.measure.load import expected_ramp_up_s, window_seconds
+from runners.measure.progress import Progress, confirmation
 from runners.measure.settings import BlockSettings
 from runners.measure.trial import can_be_suspended, sliced
-from runners.stats.verdicts import blocks_needed, precision_reached
+from runners.stats.verdicts import blocks_needed
 from runners.store.ledger import Run
 from runners.systems.ports import client_ports
 
-# After so many failures a system is not launched any more in this run.
-_FAILURES_TOLERATED = 2
-# The next block has a new backend, and ports again.
-_NOT_THE_SYSTEMS = ("backend", "ports")
 # Stopping because an interval is narrow lowers its coverage: to 91 % for two systems from 4 blocks on (docs/validity.md). Hence at
 # least so many blocks, by the number of systems that a workload compares.
 _FEW_SYSTEMS, _BLOCKS_OF_FEW, _BLOCKS_OF_MANY = 3, 10, 6
@@ -44,75 +37,10 @@ _SERVED = (
 )
 # What starting and ending the load generator adds to a window.
 _WINDOW_OVERHEAD_S = 0.15
+# About how many windows a search takes: seven rates, and one more for each that is missed.
+SEARCH_WINDOWS = 10
 # What launching, verifying and ending a server of its own adds to a cell.
 _LAUNCH_S = 0.7
-
-
-@dataclass
-class Progress:
-    """The progress of a run: its valid `windows`, and the (system, workload) of trials that only the machine has made void.
-
-    `parse` returns the measured windows of a record, see :func:`runners.analyse.tables.measured_windows`.
-    """
-
-    settings: BlockSettings
-    parse: Callable[[TrialRecord], list[dict[str, Any]]]
-    windows: list[dict[str, Any]] = field(default_factory=list)
-    void_cells: set[tuple[str, str]] = field(default_factory=set)
-    failures: Counter[System | Cell] = field(default_factory=Counter)
-
-    def add(self, record: TrialRecord) -> None:
-        """Count one trial record in."""
-        if failure := record.failure:
-            if failure.stage not in _NOT_THE_SYSTEMS:
-                design, names = self.settings.design, (record.system, record.workload)
-                cell = next(cell for cell in design.cells if (cell.system.name, cell.workload.label) == names)
-                # A process of its own: what many connections do to it says nothing of how it does with few.
-                self.failures[cell if design.fresh else cell.system] += 1
-            return
-        for window in self.parse(record):
-            void_for = set(window.pop("void_for"))
-            if not void_for:
-                self.windows.append(window)
-            elif void_for <= DISTURBANCES:
-                self.void_cells.add((window["system"], window["workload"]))
-
-    @property
-    def excluded(self) -> set[System | Cell]:
-        """Systems that do not conform, or failed too often to be tried again; in a fresh design, single cells that did."""
-        failing = {system for system, count in self.failures.items() if count >= _FAILURES_TOLERATED}
-        return failing | {
-            system for system in self.settings.design.systems if system.server in self.settings.nonconforming
-        }
-
-    @property
-    def invalidated(self) -> set[Cell]:
-        """Cells without one window that counts, where a quieter machine might give one."""
-        invalidated = self.void_cells - {(window["system"], window["workload"]) for window in self.windows}
-        cells = self.settings.design.without(self.excluded)
-        return {cell for cell in cells if (cell.system.name, cell.workload.label) in invalidated}
-
-    def precision(self) -> float:
-        """Return the largest half-width among the ratios to each workload's leader and of the control; infinite while unknown."""
-        if not self.windows:
-            return math.inf
-        throughputs = launch_throughputs(pd.DataFrame(self.windows).assign(void=False))
-        ratios: list[Interval] = []
-        for workload in self.settings.design.compared:
-            if workload.shape.rate_rps:
-                continue  # what is completed is what was offered
-            systems = [cell.system for cell in self.settings.design.cells if cell.workload == workload]
-            sides = {system: of_cell(throughputs, system.name, workload.label) for system in systems}
-            sides = {system: side for system, side in sides.items() if len(side)}
-            compared = {system.name: side for system, side in sides.items() if not system.control}
-            if compared:
-                ratios += [found.interval for found in against_leader(compared).values()]
-            ratios += [
-                compare_sides(sides[control], sides[system]).interval
-                for control, system in itertools.permutations(sides, 2)
-                if control.repeats(system)
-            ]
-        return precision_reached(ratios)
 
 
 def measure(
@@ -131,14 +59,15 @@ def measure(
     for record in run.trials():
         progress.add(record)
         done = max(done, record.block)
+    last = done
     least, most = max(profile.min_blocks, blocks_to_stop(design)), profile.max_blocks
     expected_s = block_seconds(design, profile, settings.connections)
     started, deadline = time.monotonic(), time.monotonic() + profile.budget_minutes * 60
     with tqdm(file=sys.stderr, mininterval=0.5, ncols=100, bar_format="{desc}") as bar:
 
-        def measure_next(number: int, excluded: Collection[System | Cell], status: str) -> None:
-            nonlocal warned
-            window, windows = itertools.count(1), windows_in_block(settings, design.without(excluded))
+        def measure_next(settings: BlockSettings, excluded: Collection[System | Cell], status: str) -> None:
+            nonlocal warned, last
+            window, windows = itertools.count(1), windows_in_block(settings, settings.design.without(excluded))
             if not warned and is_locked(SERVING, also_shared=True):
                 warned = True
                 tqdm.write(_SERVED, file=sys.stderr)
@@ -147,23 +76,22 @@ def measure(
                 bar.set_description_str(f"{status} · window {next(window)} of {windows}, {what}", refresh=False)
                 bar.update(1)
 
-            records = measure_block(settings, number, excluded, step)
-            run.write_block(number, records)
+            records = measure_block(settings, last + 1, excluded, step)
+            run.write_block(last + 1, records)
+            last += 1
             for record in records:
                 progress.add(record)
 
-        number = done + 1
-        while number <= most:
-            reached, measured = progress.precision(), number - done - 1
+        while (number := last + 1) <= most:
+            reached, measured = progress.precision(), last - done
             if number > least and reached <= precision:
                 break
             block_s = (time.monotonic() - started) / measured if measured else expected_s
             if measured and number > profile.sure_blocks and time.monotonic() + block_s > deadline:
                 break
             status = _status(number, min(least, most), most, reached, precision, block_s, deadline)
-            measure_next(number, progress.excluded, status)
-            number += 1
-        for again, pause_s in enumerate(_PAUSES_S, number):
+            measure_next(settings, progress.excluded, status)
+        for pause_s in _PAUSES_S:
             invalidated = progress.invalidated
             if not invalidated or time.monotonic() + pause_s + expected_s > deadline:  # at most: of all cells
                 break
@@ -172,11 +100,14 @@ def measure(
             time.sleep(pause_s)
             workloads = {cell.workload for cell in invalidated}
             others = {cell for cell in design.cells if cell.workload not in workloads}
-            measure_next(again, progress.excluded | others, status)
+            measure_next(settings, progress.excluded | others, status)
+        if progress.capacities and last > done:
+            measure_next(confirmation(progress), progress.excluded, "Confirming what carries the objectives")
         measured_s, reached = time.monotonic() - started, progress.precision()
         known = format_half_width(reached) if math.isfinite(reached) else "not known"
+        precision_words = "" if progress.capacities else f", precision {known}"
         # Closing the bar shows it.
-        bar.set_description_str(f"Measured {format_duration(measured_s)}, precision {known}", refresh=False)
+        bar.set_description_str(f"Measured {format_duration(measured_s)}{precision_words}", refresh=False)
     return bool(progress.windows)
 
 
@@ -196,8 +127,10 @@ def block_seconds(design: Design, profile: Profile, connections: int) -> float:
     for cell in design.cells:
         count = cell.workload.shape.connections or connections
         slices = profile.slice_s > 0 and not design.fresh and can_be_suspended(cell.workload, count)
-        window_s = window_seconds(profile.window_s, count) + expected_ramp_up_s(count, ports_count) + _WINDOW_OVERHEAD_S
-        cells_s += profile.warmup_s + (profile.windows_count + slices) * window_s
+        wanted_s = cell.workload.shape.window_s or profile.window_s
+        window_s = window_seconds(wanted_s, count) + expected_ramp_up_s(count, ports_count) + _WINDOW_OVERHEAD_S
+        windows_count = SEARCH_WINDOWS if cell.searches else profile.windows_count + slices
+        cells_s += profile.warmup_s + windows_count * window_s
     if design.fresh:
         return cells_s + len(design.cells) * (_LAUNCH_S + profile.priming_s)
     return cells_s + len(design.systems) * profile.priming_s
@@ -205,7 +138,9 @@ def block_seconds(design: Design, profile: Profile, connections: int) -> float:
 
 def windows_in_block(settings: BlockSettings, cells: Collection[Cell]) -> int:
     """Count the windows of `cells` in one block, those for percentiles included, warm-ups not."""
-    return len(cells) * settings.profile.windows_count + sum(sliced(settings, cell) for cell in cells)
+    searches_count = sum(cell.searches for cell in cells)
+    windows_count = (len(cells) - searches_count) * settings.profile.windows_count
+    return windows_count + searches_count * SEARCH_WINDOWS + sum(sliced(settings, cell) for cell in cells)
 
 
 def _status(block: int, least: int, most: int, reached: float, wanted: float, block_s: float, deadline: float) -> str:

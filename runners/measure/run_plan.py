@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from runners.core.parameters import Parameters, Profile
+from runners.core.parameters import PROFILES, Parameters, Profile
 from runners.core.records import LoadProfile
 from runners.generators import Generator
 from runners.generators.registry import generator_named
@@ -15,8 +15,9 @@ from runners.machine.facts import raise_open_files_limit
 from runners.machine.pinning import PinningPlan, plan_pinning, plan_with_backend
 from runners.machine.topology import Core, read_cores
 from runners.measure.connection_limits import LeftOut, clamped
-from runners.measure.design import DELAYS_MS, Design, design, load_shapes, own_load_shapes
+from runners.measure.design import DELAYS_MS, Cell, Design, design, load_shapes, own_load_shapes
 from runners.measure.fixed_rates import FixedRateLoad, with_rates
+from runners.measure.load_levels import CEILING, LoadLevels
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.ports import client_ports
@@ -38,6 +39,8 @@ class RunPlan:
     threads : of the load generator
     left_out : numbers of connections that do not fit this machine
     idle_s : seconds for which the idle machine is watched, where it is part of the question; else 0
+    load_levels : rates that are planned as shares of capacities when measuring starts, see :mod:`runners.measure.load_levels`
+    profiles : the amount of measuring by the parameter `profile`
     """
 
     run: Run
@@ -50,11 +53,13 @@ class RunPlan:
     threads: int
     left_out: tuple[LeftOut, ...]
     idle_s: float = 0.0
+    load_levels: LoadLevels | None = None
+    profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
 
     @cached_property
     def servers(self) -> list[Server]:
-        """The servers that take part."""
-        return servers_of(self.catalogue, self.design)
+        """The servers that take part, with that which shows what the load generator can pace."""
+        return servers_of(self.catalogue, self.design, [CEILING] if self.load_levels else [])
 
     @cached_property
     def backends(self) -> list[Server]:
@@ -85,7 +90,7 @@ class RunPlan:
 
         A process of its own has one window: launches are the sample, and the ramp-up takes its time.
         """
-        profile = self.parameters.effective_profile
+        profile = self.parameters.profile_of(self.profiles)
         profile = replace(profile, windows_count=1) if self.design.fresh else profile
         windows = self.run.read().windows if self.run.exists else None
         return replace(profile, **windows.model_dump()) if windows else profile
@@ -104,6 +109,9 @@ def plan_run(
     only: Collection[tuple[str, str]] = (),
     batch_sizes: Sequence[int] = (),
     idle_s: float = 0.0,
+    load_levels: LoadLevels | None = None,
+    also: Sequence[Cell] = (),
+    profiles: Mapping[str, Profile] = PROFILES,
 ) -> RunPlan:
     """Plan a run; the arguments are those of :class:`runners.experiments.experiment.Experiment`.
 
@@ -115,32 +123,55 @@ def plan_run(
     catalogue = Catalogue()
     asked = [*(load.unplanned for load in fixed_rate_loads), *shapes]
     fits, left_out = clamped(parameters, raise_open_files_limit(), client_ports().count, asked)
+    own_loads = asked or (load_shapes(fits) if load_levels is None or load_levels.beside else [])
     run = Run(experiment, check_run_id(parameters.run_id or new_run_id(parameters.profile)))
     planned = with_rates(
-        design(
-            catalogue,
-            workloads,
-            floor=floor,
-            systems=parameters.systems,
-            batch_sizes=batch_sizes or parameters.batch_sizes,
-            delays_ms=delays_ms,
-            counts=parameters.counts,
-            shapes=asked or load_shapes(fits),
-            own_shapes=own_load_shapes(fits),
-            fresh=fresh,
-            only=only,
+        also_with(
+            also,
+            design(
+                catalogue,
+                workloads,
+                floor=floor,
+                systems=parameters.systems,
+                batch_sizes=batch_sizes or parameters.batch_sizes,
+                delays_ms=delays_ms,
+                counts=parameters.counts,
+                shapes=[*own_loads, *(load_levels.profiles if load_levels else ())],
+                own_shapes=own_load_shapes(fits),
+                fresh=fresh,
+                only=only,
+            ),
         ),
         run.read().rates if run.exists else None,
     )
     cores = read_cores(USABLE_CPUS)
     pinning = _pinning(cores, parameters, behind=bool(backends_of(catalogue, planned)))
     threads = min(parameters.generator_threads or len(pinning.generator), parameters.connections)
-    return RunPlan(run, parameters, catalogue, planned, fixed_rate_loads, cores, pinning, threads, left_out, idle_s)
+    return RunPlan(
+        run,
+        parameters,
+        catalogue,
+        planned,
+        fixed_rate_loads,
+        cores,
+        pinning,
+        threads,
+        left_out,
+        idle_s,
+        load_levels,
+        profiles,
+    )
 
 
-def servers_of(catalogue: Catalogue, design: Design) -> list[Server]:
-    """Return the servers of a design's systems."""
-    return [catalogue.server(name) for name in dict.fromkeys(system.server for system in design.systems)]
+def servers_of(catalogue: Catalogue, design: Design, also: Sequence[Cell] = ()) -> list[Server]:
+    """Return the servers of a design's systems, and of some cells besides."""
+    systems = [*design.systems, *(cell.system for cell in also)]
+    return [catalogue.server(name) for name in dict.fromkeys(system.server for system in systems)]
+
+
+def also_with(cells: Sequence[Cell], design: Design) -> Design:
+    """Return a design with cells that are measured besides, and not compared."""
+    return replace(design, cells=(*design.cells, *cells))
 
 
 def backends_of(catalogue: Catalogue, design: Design) -> list[Server]:

@@ -16,8 +16,13 @@ from runners.systems.build import Artifact
 class BlockSettings:
     """The settings of all blocks of a run; the servers in `nonconforming` are not measured.
 
-    `idle_other` is the share of each CPU's time that other processes used before the run (see :mod:`runners.measure.machine_survey`).
-    `artifacts` holds the backends too; `generator`, `connections` and `threads` are those of cells whose load says nothing else.
+    Attributes
+    ----------
+    artifacts : the built servers, backends included
+    generator, connections, threads : of cells whose load says nothing else
+    idle_other : CPU → share of its time that other processes used before the run (:mod:`runners.measure.machine_survey`)
+    most_rps : (system, label of the workload without its load) → the highest rate that a search tries
+    poisson : whether the arrivals of an open loop are a Poisson process
     """
 
     design: Design
@@ -31,6 +36,8 @@ class BlockSettings:
     nonconforming: frozenset[str] = frozenset()
     generator: str = "wrk"
     idle_other: Mapping[int, float] = field(default_factory=dict)
+    most_rps: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    poisson: bool = True
 
     def cpus(self, server: str) -> list[int]:
         """Return the CPUs on which `server` runs: a backend that serves a workload itself stays on the backends'."""

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Literal
 from runners.contract.conformance import quick_check
 from runners.contract.requests import contract_request, path_parameters
 from runners.core.load import Load, Request
-from runners.core.records import WARM_UP_KINDS, System, Workload
+from runners.core.objectives import objectives
+from runners.core.records import SEARCH_WINDOW, WARM_UP_KINDS, System, Workload
 from runners.core.trial_record import Failure, TrialRecord, Verification, WindowKind, WindowRecord
 from runners.core.workloads import WORKLOADS
 from runners.generators import GeneratorError
 from runners.machine.topology import format_cpu_list
+from runners.measure.capacity_search import CapacitySearch
 from runners.measure.design import Cell
 from runners.measure.load import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, LoadTarget, window_seconds
 from runners.measure.sampling import memory
@@ -45,6 +47,7 @@ class Trial:
     process: ServerProcess = field(init=False, repr=False)
     backend: Backend | None = None
     failed: bool = False
+    _search: CapacitySearch | None = None
 
     def fail(self, stage: str, message: str) -> None:
         """Record the first failure; nothing further is measured."""
@@ -100,6 +103,25 @@ class Trial:
             return
         self.add(settings, in_one_piece(settings.source, self.asked, load, kind))
 
+    def next_search_rps(self, settings: BlockSettings) -> float | None:
+        """Return the rate of the next window of the search under the cell's objectives; None when no more is needed."""
+        if not self.ready:
+            return None
+        workload = self.cell.workload
+        if self._search is None:
+            most_rps = settings.most_rps[self.cell.system.name, workload.base_label]
+            self._search = CapacitySearch(objectives(workload.shape.objectives), most_rps)
+        return self._search.next_rate_rps()
+
+    def search(self, settings: BlockSettings, rate_rps: float) -> None:
+        """Measure one window of the search, at a rate."""
+        load = replace(self.load(settings), rate_rps=rate_rps, spin=self.backend is None)
+        self.measure(settings, SEARCH_WINDOW, load)
+        if self._search is not None and not self.failed:
+            window = self.record.windows[-1]
+            generator = settings.source.generators[self.record.generator]
+            self._search.add(rate_rps, generator.parse(window.stdout, window.load))
+
     @property
     def ready(self) -> bool:
         """Return whether it can be measured; a server or backend that has ended since is its failure."""
@@ -134,7 +156,7 @@ class Trial:
         return Load(
             connections,
             min(settings.threads, connections),
-            window_seconds(settings.profile.window_s, connections),
+            shape.window_s or window_seconds(settings.profile.window_s, connections),
             rate_rps=shape.rate_rps,
             keepalive_requests=shape.keepalive_requests,
             requested_rps=shape.requested_rps,
@@ -144,6 +166,7 @@ class Trial:
             ),
             # A closed loop that spins would look like the limit.
             spin=self.backend is None and shape.rate_rps is not None,
+            poisson=settings.poisson,
         )
 
     def _ended(self, when: str) -> bool:
@@ -171,7 +194,9 @@ def sliced(settings: BlockSettings, cell: Cell) -> bool:
 
 def can_be_suspended(workload: Workload, connections: int) -> bool:
     """Return whether nothing of a workload's own goes on while its server is suspended: no timer and no offered rate."""
-    return workload.delay_ms is None and workload.shape.rate_rps is None and connections < LEAST_WATCHED
+    shape = workload.shape
+    own_time = workload.delay_ms is not None or shape.rate_rps is not None or shape.window_s is not None
+    return not own_time and not shape.objectives and connections < LEAST_WATCHED
 
 
 def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Trial:

@@ -19,7 +19,7 @@ from typing import Self
 import psutil
 
 from runners.core.load import Load
-from runners.core.records import MEASURED_KINDS
+from runners.core.records import WARM_UP_KINDS
 from runners.core.trial_record import CpuSpeed, Role, Sample, TimeSlices, WindowKind, WindowRecord
 from runners.generators import LOAD_FOLDER
 from runners.measure.load import LEAST_WATCHED, MOST_RAMP_UP_S, LoadContext, LoadTarget, wait_until_open
@@ -47,7 +47,7 @@ def in_one_piece(source: LoadContext, asked: LoadTarget, load: Load, kind: Windo
     """Measure one window in one piece and return its record."""
     with Window(source, asked, load, kind) as window:
         end = window.begun + load.duration_s
-        for look in LOOKS if kind in MEASURED_KINDS else ():
+        for look in () if kind in WARM_UP_KINDS else LOOKS:
             if not window.ends_by(window.begun + look * load.duration_s):
                 window.look(look)
         if window.watched or not float(load.duration_s).is_integer():

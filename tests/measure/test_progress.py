@@ -8,10 +8,12 @@ import pytest
 
 from runners.core.folders import SERVING, shared
 from runners.core.parameters import Profile
+from runners.core.records import LoadProfile
 from runners.core.trial_record import Failure
 from runners.measure.block import _in_time_slices
 from runners.measure.design import connection_shapes, design
-from runners.measure.run import Progress, _status, blocks_to_stop, measure
+from runners.measure.progress import Progress
+from runners.measure.run import _status, blocks_to_stop, measure
 from runners.systems.catalogue import Catalogue
 
 
@@ -23,7 +25,7 @@ def progress(*, fresh):
 
 def failed(system, workload, stage="running"):
     failure = Failure(stage=stage, message="it is gone")
-    return SimpleNamespace(system=system, workload=workload, failure=failure)
+    return SimpleNamespace(system=system, workload=workload, failure=failure, shape=LoadProfile())
 
 
 def test_a_system_that_failed_twice_is_not_launched_again():
@@ -110,7 +112,8 @@ def measured_with(monkeypatch, void_for, there=(), budget_minutes=9.0):
         for system, workload in blocks[-1]:
             step(f"{system}, {workload}")
         return [
-            SimpleNamespace(failure=None, row=window(number, *of, void_for=void_for(number, of))) for of in blocks[-1]
+            SimpleNamespace(failure=None, shape=LoadProfile(), row=window(number, *of, void_for=void_for(number, of)))
+            for of in blocks[-1]
         ]
 
     monkeypatch.setattr("runners.measure.run.measure_block", block)
@@ -157,7 +160,9 @@ def test_a_whole_run_that_is_started_again_measures_only_what_the_machine_had_sp
     cells = [(system, f"json10@{count}") for system in ("gin", "net-http") for count in (20, 10_000)]
     void_for = {("gin", "json10@20"): ("steal",)}
     there = [
-        SimpleNamespace(failure=None, block=block, row=window(block, *of, void_for=void_for.get(of, ())))
+        SimpleNamespace(
+            failure=None, shape=LoadProfile(), block=block, row=window(block, *of, void_for=void_for.get(of, ()))
+        )
         for block in (1, 2)
         for of in cells
     ]
@@ -180,7 +185,7 @@ def test_a_void_window_does_not_count_for_the_precision():
             # As if it were nine times as fast in the void block: with that, the ratio would be known badly.
             wild = {"throughput_rps": 9000.0, "void_for": ("steal",)} if block == 3 and place else {}
             row = window(block, name, "json10@20", **{"throughput_rps": 1000.0 + block + place, **wild})
-            found.add(SimpleNamespace(failure=None, row=row))
+            found.add(SimpleNamespace(failure=None, shape=LoadProfile(), row=row))
     assert found.precision() < 0.01
 
 
@@ -193,7 +198,7 @@ def test_measuring_says_whether_any_window_counts(monkeypatch, paused_s):
     monkeypatch.setattr("runners.measure.run.measure_block", lambda *_: [])
     profile = Profile(0.3, 1.0, 1, 1, 1, 0.0, "for tests")
     assert measure(Kept(), settings_of(profile), lambda _: [], precision=0.02) is False
-    there = [SimpleNamespace(failure=None, block=1, row=window(1, "gin", "json10@20"))]
+    there = [SimpleNamespace(failure=None, shape=LoadProfile(), block=1, row=window(1, "gin", "json10@20"))]
     assert measure(Kept(there), settings_of(profile), lambda record: [dict(record.row)], precision=0.02) is True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from statistics import fmean
 
 from runners.analyse.checks.load import little, offered, schedule
@@ -35,6 +36,16 @@ def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     checks += [schedule] if any(result.lateness for _, result in windows) else []
     checks += [pinning, steal, other_load, throttling, memory_pressure, warm_up, generator_warnings]
     return [check(record, windows) for check in checks]
+
+
+def search_checks(record: TrialRecord, windows: Windows) -> list[Check]:
+    """Return the checks of a trial whose windows search or confirm a rate: overload and lateness are part of a search.
+
+    A disturbed window makes no trial void, since a rate is missed only in two windows.
+    """
+    checks = [identity, contract, *([backend_work] if record.work_per_request else []), answer_size, pinning]
+    disturbances = [replace(check(record, windows), void=False) for check in (steal, other_load)]
+    return [*(check(record, windows) for check in checks), *disturbances, memory_pressure(record, windows)]
 
 
 def identity(record: TrialRecord, windows: Windows) -> Check:

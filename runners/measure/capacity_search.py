@@ -1,0 +1,84 @@
+"""The search of one launch for the largest rate that meets each objective, one window at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from runners.core.load import LoadResult
+from runners.core.objectives import Objective
+from runners.core.thresholds import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE
+from runners.stats import histograms
+from runners.stats.capacity import TRIES_OF_A_RATE, bracket, next_rate
+
+# The rate has this many significant digits.
+_DIGITS = 3
+_MOST_WINDOWS = 24
+# After so many rates the load generator itself is disturbed: no lower one would tell anything.
+_MOST_UNPACED = 4
+
+
+@dataclass
+class CapacitySearch:
+    """The windows of a search: each at the rate that :meth:`next_rate_rps` returns, with its outcome from :meth:`add`.
+
+    Attributes
+    ----------
+    most_rps : float
+        No rate is above it: what the load generator can pace, or a little more than what the system carries.
+    windows : list of (float, LoadResult)
+        Rate and report of each window.
+    """
+
+    objectives: Sequence[Objective]
+    most_rps: float
+    windows: list[tuple[float, LoadResult]] = field(default_factory=list)
+
+    def add(self, rate_rps: float, result: LoadResult) -> None:
+        """Take the report of a window at a rate."""
+        self.windows.append((rate_rps, result))
+
+    def next_rate_rps(self) -> float | None:
+        """Return the rate of the next window; None when the largest rate under every objective is known."""
+        if len(self.windows) >= _MOST_WINDOWS:
+            return None
+        late = [rate for rate, result in self.windows if not on_schedule(result)]
+        # What the generator could not pace is not tried a third time, and nothing above it.
+        unpaced = {rate for rate in late if late.count(rate) >= TRIES_OF_A_RATE}
+        if len(unpaced) >= _MOST_UNPACED:
+            return None
+        most = min(self.most_rps, *unpaced) if unpaced else self.most_rps
+        for goal in self.objectives:
+            rate = self._next_of(goal, most)
+            if rate is not None:
+                return rate
+        return None
+
+    def _next_of(self, goal: Objective, most_rps: float) -> float | None:
+        windows = [(rate, met(result, goal)) for rate, result in self.windows if on_schedule(result)]
+        tried = [rate for rate, _ in windows]
+        found = bracket(windows)
+        if tried.count(found.missed_rps) == 1:
+            return found.missed_rps
+        rate = next_rate(found, most_rps)
+        rounded = None if rate is None else float(f"{rate:.{_DIGITS - 1}e}")
+        known = {found.met_rps, found.missed_rps, *([most_rps] if most_rps < self.most_rps else [])}
+        return None if rounded in known else rounded
+
+
+def on_schedule(result: LoadResult) -> bool:
+    """Return whether the load generator sent as scheduled: at most 1 % of its sends more than 1 ms late."""
+    late = result.lateness
+    if late is None or not late.total_count:
+        return False
+    beyond = sum(count for value, count in zip(late.values_us, late.counts, strict=True) if value > LATE_S * 1e6)
+    return beyond / late.total_count <= MOST_LATE_SHARE
+
+
+def met(result: LoadResult, goal: Objective) -> bool:
+    """Return whether a window carried its rate and kept an objective."""
+    times = result.response_time
+    right = result.requests_count - result.errors.status_count
+    if times is None or not times.total_count or right < LEAST_OFFERED * (result.scheduled_count or 1):
+        return False
+    return goal.met(float(histograms.percentiles(times.values_us, times.counts, (goal.percentile,))[0]) * 1e-6)

@@ -1,0 +1,66 @@
+"""Rates as shares of capacities: which are planned, and which cells are measured at them."""
+
+from dataclasses import replace
+
+import pytest
+
+from runners.core.objectives import objectives
+from runners.core.records import System, Workload
+from runners.core.run_manifest import PlannedRates
+from runners.measure.design import Cell, Design
+from runners.measure.fixed_rates import with_rates
+from runners.measure.load_levels import LoadLevels, _loads, most_rates
+
+CAPACITIES = {"fast": 50_000.0, "slow": 10_000.0}
+SYSTEMS = (System("fast"), System("slow"), System("fast", control=True))
+
+
+def planned(levels: LoadLevels, most_rps: float = 1e6) -> PlannedRates:
+    loads = _loads(levels, "ping", CAPACITIES, most_rps)
+    return PlannedRates(capacities={"ping": CAPACITIES}, generator_rps=most_rps, loads=loads)
+
+
+def design(levels: LoadLevels) -> Design:
+    workloads = [Workload("ping", shape=profile) for profile in levels.profiles]
+    cells = tuple(Cell(system, workload) for workload in workloads for system in SYSTEMS)
+    return Design(cells, tuple(each for each in workloads if not each.shape.objectives))
+
+
+def test_rates_are_shares_of_the_slowest_for_all_and_of_each_faster_one_for_itself() -> None:
+    found = planned(LoadLevels((0.5,), (0.5,))).loads
+    assert [(load.shape.rate_rps, load.share_of, load.systems) for load in found] == [
+        (5_000, "slowest", None),
+        (25_000, "own", ["fast"]),
+    ]
+
+
+def test_given_rates_replace_the_shares() -> None:
+    found = planned(LoadLevels((0.5,), (0.5,), (100.0, 200.0))).loads
+    assert [(load.shape.rate_rps, load.share, load.share_of) for load in found] == [(100, None, ""), (200, None, "")]
+
+
+def test_no_rate_is_above_what_the_load_generator_can_pace() -> None:
+    assert [load.shape.rate_rps for load in planned(LoadLevels((0.5,), (0.5, 0.9)), 30_000).loads] == [5_000, 25_000]
+
+
+def test_the_control_is_measured_at_equal_rates_and_not_at_own_ones() -> None:
+    levels = LoadLevels((0.5,), (0.5,), objectives=tuple(objectives(["p99 <= 5 ms"])))
+    found = with_rates(design(levels), planned(levels))
+    assert [(cell.workload.shape.name, cell.system.name) for cell in found.cells] == [
+        *(("5000/s", name) for name in ("fast", "slow", "control")),
+        ("25000/s", "fast"),
+        *(("capacity", name) for name in ("fast", "slow", "control")),
+    ]
+    assert [each.shape.name for each in found.compared] == ["5000/s", "25000/s"]
+
+
+def test_a_search_tries_a_little_more_than_a_closed_loop_reached_and_not_more_than_can_be_paced() -> None:
+    levels = LoadLevels(objectives=tuple(objectives(["p99 <= 5 ms"])))
+    rates = planned(levels, 40_000)
+    assert most_rates(design(levels), rates) == {
+        ("fast", "ping"): 40_000,
+        ("slow", "ping"): pytest.approx(11_000),
+        ("control", "ping"): 40_000,
+    }
+    assert most_rates(design(levels), None) == {}
+    assert most_rates(replace(design(levels), cells=()), rates) == {}

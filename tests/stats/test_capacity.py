@@ -1,0 +1,45 @@
+"""The largest rate that meets an objective: what windows at several rates say, and which rate is next."""
+
+import math
+
+from hypothesis import given, strategies as st
+
+from runners.stats.capacity import RESOLUTION, bracket, next_rate
+
+RATES = st.floats(1.0, 1e6)
+
+
+def search(true_rps: float, most_rps: float) -> list[tuple[float, bool]]:
+    """Return the windows of a search on a server that meets the objective up to `true_rps`."""
+    windows: list[tuple[float, bool]] = []
+    while (rate := next_rate(bracket(windows), most_rps)) is not None:
+        windows.append((rate, rate <= true_rps))
+        assert len(windows) < 40
+    return windows
+
+
+@given(st.floats(0.01, 0.97), RATES)
+def test_a_search_finds_the_largest_rate_within_its_resolution(share: float, most_rps: float) -> None:
+    found = bracket(search(share * most_rps, most_rps)).met_rps
+    assert found <= share * most_rps <= found * (1 + RESOLUTION) * 1.001
+
+
+@given(RATES)
+def test_a_search_in_which_every_rate_meets_the_objective_ends_near_the_highest_rate(most_rps: float) -> None:
+    found = bracket(search(math.inf, most_rps))
+    assert math.isinf(found.missed_rps)
+    assert most_rps / (1 + RESOLUTION) <= found.met_rps * 1.001 <= most_rps * 1.001
+
+
+def test_a_search_in_which_no_rate_meets_the_objective_ends_without_one() -> None:
+    assert math.isnan(bracket(search(0.0, 1000.0)).met_rps)
+
+
+@given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0]), st.booleans())))
+def test_the_largest_rate_is_below_every_rate_that_was_missed(windows: list[tuple[float, bool]]) -> None:
+    found = bracket(windows)
+    assert math.isnan(found.met_rps) or found.met_rps < found.missed_rps
+
+
+def test_a_rate_that_was_missed_once_and_met_once_is_met() -> None:
+    assert bracket([(10.0, False), (10.0, True), (20.0, False)]).met_rps == 10.0
