@@ -107,7 +107,7 @@ class Parameters(BaseModel):
         0.0, ge=0, le=1e6, description="offered load without keep-alive; 0: planned from what the systems carry"
     )
     request_rate_rps: float = Field(0.0, ge=0, le=1e7, description="offered load with keep-alive; 0: likewise")
-    workloads: list[str] = Field(["decode"], description="the workloads to compare", min_length=1)
+    workloads: list[str] = Field([], description="the workloads to compare, by their names in the contract")
     objectives: list[str] = Field([], description='limits of response times, for example "p99 <= 5 ms"')
     shares: list[float] = Field(
         [], description="offered rates, in percent of what a closed loop reaches; above 0, at most 100"

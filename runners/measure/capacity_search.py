@@ -49,16 +49,20 @@ class CapacitySearch:
             return None
         most = min(self.most_rps, *unpaced) if unpaced else self.most_rps
         for goal in self.objectives:
-            rate = self._next_of(goal, most)
+            rate = self._next_of(goal, most, unpaced)
             if rate is not None:
                 return rate
         return None
 
-    def _next_of(self, goal: Objective, most_rps: float) -> float | None:
+    def _next_of(self, goal: Objective, most_rps: float, unpaced: set[float]) -> float | None:
         windows = [(rate, met(result, goal)) for rate, result in self.windows if on_schedule(result)]
         tried = [rate for rate, _ in windows]
         found = bracket(windows)
-        if tried.count(found.missed_rps) == 1:
+        if (
+            tried.count(found.missed_rps) < TRIES_OF_A_RATE
+            and found.missed_rps in tried
+            and found.missed_rps not in unpaced
+        ):
             return found.missed_rps
         rate = next_rate(found, most_rps)
         rounded = None if rate is None else float(f"{rate:.{_DIGITS - 1}e}")

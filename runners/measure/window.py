@@ -32,6 +32,8 @@ from runners.systems.sockets import LOOPBACK, accepted_count, established_count
 
 # When, as fractions of the window, samples are taken: clear of the ramps at both ends.
 LOOKS = (0.1, 0.5, 0.9)
+# Of a window at a fixed rate: its load generator must not wait for the harness, which may share its CPU.
+LOOKS_AT_A_RATE = (0.1, 0.9)
 # The sample that also has what takes longer to find out: connections, memory that is shared with others.
 _THOROUGH_LOOK = 0.5
 _POLL_S = 0.01
@@ -47,7 +49,7 @@ def in_one_piece(source: LoadContext, asked: LoadTarget, load: Load, kind: Windo
     """Measure one window in one piece and return its record."""
     with Window(source, asked, load, kind) as window:
         end = window.begun + load.duration_s
-        for look in () if kind in WARM_UP_KINDS else LOOKS:
+        for look in () if kind in WARM_UP_KINDS else (LOOKS_AT_A_RATE if window.paced else LOOKS):
             if not window.ends_by(window.begun + look * load.duration_s):
                 window.look(look)
         if window.watched or not float(load.duration_s).is_integer():
@@ -58,6 +60,7 @@ def in_one_piece(source: LoadContext, asked: LoadTarget, load: Load, kind: Windo
                     psutil.Process(pid).send_signal(signal.SIGINT)
         window.hung = not window.ends_by(window.begun + math.ceil(load.duration_s) + load.timeout_s + GRACE_S)
         window.close()
+        window.look_back()
         return window.record([(window.begun, end)])
 
 
@@ -79,6 +82,7 @@ class Window:
     ) -> None:
         self._source, self._asked, self._load, self._kind, self._clock = source, asked, load, kind, clock
         self._generator = source.generators[asked.generator]
+        self.paced = load.rate_rps is not None
         self.watched = self._generator.opens_first and load.connections >= LEAST_WATCHED
         # One that is ended by a signal needs a time of its own that is long enough, no more.
         spare_s = waiting_s + (MOST_RAMP_UP_S if self.watched else 0.0)
@@ -95,6 +99,8 @@ class Window:
         self._server_pids = server.pids
         self._listened, self._cpu_before_s = server.listens(), total_cpu_s(self._server_pids)
         self._work_before = counted(self._asked.backend)
+        if self.paced:
+            self._others.used_s(())
         with ExitStack() as stack:
             self._out = stack.enter_context(tempfile.TemporaryFile())
             self._err = stack.enter_context(tempfile.TemporaryFile())
@@ -146,18 +152,25 @@ class Window:
             return
         server, backend = self._asked.server, self._asked.backend
         roles: dict[Role, tuple[list[int], Sequence[int]]] = {
-            "server": (server.pids, server.cpus),
+            "server": (self._server_pids if self.paced else server.pids, server.cpus),
             "generator": (self.generator_pids, self._source.plan.generator),
         }
         if backend is not None:
             roles["backend"] = (backend.pids, backend.cpus)
         sample = snapshot(roles, self._source.probes.pids)
-        sample.other_cpu_s = self._others.used_s(sample.cpus)
+        sample.other_cpu_s = dict.fromkeys(sample.cpus, 0.0) if self.paced else self._others.used_s(sample.cpus)
         sample.suspended_s, sample.co_scheduled_cpu_s = suspended_s, co_scheduled_cpu_s
         if look == _THOROUGH_LOOK:
             sample.server.memory = memory(server.pids)
             sample.connections_count = established_count(server.port)
         self._samples.append(sample)
+
+    def look_back(self) -> None:
+        """Add to the last sample of a window at a rate what takes milliseconds to find out: memory, and other processes' CPU time."""
+        if self.paced and self._samples:
+            last = self._samples[-1]
+            last.other_cpu_s = self._others.used_s(last.cpus)
+            last.server.memory = memory(self._asked.server.pids)
 
     def close(self) -> None:
         """End the load generator, if it has not ended."""

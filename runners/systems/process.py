@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -21,6 +23,8 @@ from runners.systems.sockets import LOOPBACK, is_free, listening_inodes, socket_
 # Connections that a server keeps to its backend for each of its CPUs.
 POOL_PER_CPU = 10
 _END_TIMEOUT_S = 3.0
+# Not with every kernel: CONFIG_PROC_CHILDREN.
+_LISTS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
 class ServerProcess:
@@ -205,10 +209,22 @@ def first_of(pids: list[int]) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
+    """Return the processes below one, at any depth.
+
+    The kernel lists the children of a thread (proc(5)). psutil reads every process of the machine instead: 4 ms in the middle of a window.
+    """
+    found: list[int] = []
     try:
-        return [process.pid for process in psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
-        return []
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, (thread / "children").read_text().split()):
+                found += [child, *_children(child)]
+    except FileNotFoundError:
+        if not _LISTS_CHILDREN and psutil.pid_exists(pid):
+            with contextlib.suppress(psutil.Error):
+                return [process.pid for process in psutil.Process(pid).children(recursive=True)]
+    except OSError:
+        pass  # it ended meanwhile
+    return found
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

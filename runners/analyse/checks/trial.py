@@ -116,8 +116,8 @@ def errors(record: TrialRecord, windows: Windows) -> Check:
 
 def asked_for(record: TrialRecord) -> int | None:
     """Return the number of connections that a trial is about; None where it is about something else."""
-    # Without keep-alive only those are open whose request is under way.
-    return None if record.shape.keepalive_requests else record.shape.connections
+    # Without keep-alive, and at a fixed rate, only those are open that are needed.
+    return None if record.shape.keepalive_requests or record.shape.rate_rps else record.shape.connections
 
 
 def connections_open(record: TrialRecord, windows: Windows) -> Check:
