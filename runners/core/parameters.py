@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from runners.core.errors import WrkbookError
+from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.notebooks import assigned, declared_parameters
+from runners.core.objectives import objectives
+from runners.core.workloads import WORKLOADS
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,26 @@ def _slices(value: object) -> str:
     return str(int(text))
 
 
+def _stated(texts: list[str]) -> list[str]:
+    """Return objectives in their one form."""
+    try:
+        return [found.text for found in objectives(texts)]
+    except WrkbookError as error:
+        raise ValueError(f"{error.problem}; {error.remedy}") from error
+
+
+def _known_workloads(names: list[str]) -> list[str]:
+    """Return names of workloads that the contract has."""
+    for name in names:
+        if name not in WORKLOADS:
+            raise ValueError(f"there is no workload named {name!r}; {did_you_mean(name, list(WORKLOADS))}")
+    return names
+
+
+_Share = Annotated[float, Field(gt=0, le=100)]
+_Rate = Annotated[float, Field(gt=0, le=1e7)]
+
+
 class Parameters(BaseModel):
     """What the parameters of all notebooks mean. Empty or 0: chosen by wrkbook, as each description says."""
 
@@ -107,12 +129,16 @@ class Parameters(BaseModel):
         0.0, ge=0, le=1e6, description="offered load without keep-alive; 0: planned from what the systems carry"
     )
     request_rate_rps: float = Field(0.0, ge=0, le=1e7, description="offered load with keep-alive; 0: likewise")
-    workloads: list[str] = Field([], description="the workloads to compare, by their names in the contract")
-    objectives: list[str] = Field([], description='limits of response times, for example "p99 <= 5 ms"')
-    shares: list[float] = Field(
+    workloads: Annotated[list[str], AfterValidator(_known_workloads)] = Field(
+        [], description="the workloads to compare, by their names in the contract"
+    )
+    objectives: Annotated[list[str], AfterValidator(_stated)] = Field(
+        [], description='limits of response times, for example "p99 <= 5 ms"'
+    )
+    shares: list[_Share] = Field(
         [], description="offered rates, in percent of what a closed loop reaches; above 0, at most 100"
     )
-    rates: list[float] = Field([], description="offered rates in requests per second, in the place of `shares`")
+    rates: list[_Rate] = Field([], description="offered rates in requests per second, in the place of `shares`")
     arrivals: Literal["poisson", "constant"] = Field("poisson", description="the process of an open loop's arrivals")
     min_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
     max_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.objectives import objectives
 from runners.core.parameters import Parameters, Profile, check_parameters, from_notebook
 from runners.core.records import LoadProfile, System, Workload
-from runners.core.workloads import PING, WORKLOADS
+from runners.core.workloads import PING
 from runners.experiments.experiment import Experiment
 from runners.generators.paceload import Paceload
 from runners.measure.design import Cell
@@ -36,13 +35,13 @@ def latency_under_load(namespace: Mapping[str, Any]) -> Experiment:
     Raises
     ------
     WrkbookError
-        For an unknown or wrong parameter, an objective that is none, or a share that is not above 0 and at most 100.
+        For an unknown or wrong parameter.
     """
     parameters = check_parameters(from_notebook(namespace), NAME)
     return Experiment(
         NAME,
         namespace,
-        workloads=checked_workloads(parameters),
+        workloads=parameters.workloads,
         load_levels=levels(parameters),
         also=[Cell(STALLING, Workload(PING, shape=shape)) for shape in (OPEN, CLOSED)],
         profiles=PROFILES,
@@ -50,34 +49,6 @@ def latency_under_load(namespace: Mapping[str, Any]) -> Experiment:
 
 
 def levels(parameters: Parameters) -> LoadLevels:
-    """Return the rates and objectives that the parameters state.
-
-    Raises
-    ------
-    WrkbookError
-        For an objective that is none, or a share that is not above 0 and at most 100.
-    """
+    """Return the rates and objectives that the parameters state."""
     shares = tuple(share / 100 for share in parameters.shares)
-    if wrong := [share for share in parameters.shares if not 0 < share <= 100]:
-        raise WrkbookError(
-            f"parameter shares: {wrong[0]:g} is not above 0 and at most 100", "give percentages: 10,50,90"
-        )
-    if wrong := [rate for rate in parameters.rates if rate <= 0]:
-        raise WrkbookError(f"parameter rates: {wrong[0]:g} is not above 0", "give requests per second: 1000,20000")
     return LoadLevels(shares, shares, tuple(parameters.rates), tuple(objectives(parameters.objectives)))
-
-
-def checked_workloads(parameters: Parameters) -> list[str]:
-    """Return the workloads to compare.
-
-    Raises
-    ------
-    WrkbookError
-        For one that the contract does not have.
-    """
-    for name in parameters.workloads:
-        if name not in WORKLOADS:
-            raise WrkbookError(
-                f"parameter workloads: there is no workload named {name!r}", did_you_mean(name, list(WORKLOADS))
-            )
-    return list(parameters.workloads)
