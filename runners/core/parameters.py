@@ -238,7 +238,7 @@ def validated(
         parameters = model.model_validate(kept)
     except ValidationError as error:
         problems += [
-            f"parameter {'.'.join(map(str, item['loc']))}: {item['msg']}, not {item['input']!r}"
+            f"parameter {'.'.join(map(str, item['loc']))}: {item['msg'].removeprefix('Value error, ')}, not {item['input']!r}"
             for item in error.errors()
         ]
         raise WrkbookError("; ".join(problems), _remedy(known, whose)) from error

@@ -207,3 +207,23 @@ def test_time_slices_are_auto_or_milliseconds_as_text_or_number(given, kept, sli
 @pytest.mark.parametrize(("words", "kept"), [("slices=auto", "auto"), ("slices=0", "0"), ("slices=250", "250")])
 def test_time_slices_can_be_given_on_the_command_line(words, kept):
     assert checked(parameter_values([words])).slices == kept
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"objectives": ["p99 < 5"]}, "is no objective"),
+        ({"objectives": ["p99 <= 5 ms", "p99<=5ms"]}, "twice"),
+        ({"shares": [0]}, "greater than 0"),
+        ({"shares": [120]}, "less than or equal to 100"),
+        ({"rates": [-1]}, "greater than 0"),
+        ({"workloads": ["pong"]}, "no workload named 'pong'"),
+    ],
+)
+def test_rates_objectives_and_workloads_that_are_none_are_named_before_anything_starts(values, told):
+    with pytest.raises(WrkbookError, match=told):
+        validated(Parameters, values)
+
+
+def test_objectives_are_kept_in_one_form():
+    assert validated(Parameters, {"objectives": ["p99≤5ms"]}).objectives == ["p99 <= 5 ms"]
