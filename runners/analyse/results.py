@@ -44,18 +44,32 @@ class Results(RunRecord):
 
     @property
     def fixed_rate(self) -> list[str]:
-        """The compared workloads at a fixed rate: there systems differ in their service times."""
-        offered = set(self.cells.dropna(subset=["offered_rps"])["workload"]) if "offered_rps" in self.cells else set()
-        return [workload for workload in self.manifest.compared if workload in offered]
+        """The compared workloads at a fixed rate: there systems differ in their response times."""
+        return [workload for workload in self._offered if workload not in self.repeated]
+
+    @property
+    def repeated(self) -> list[str]:
+        """The workloads that repeat one of `fixed_rate` at its rate, by a second load generator."""
+        loads = self.manifest.rates.loads if self.manifest.rates else []
+        first: dict[str, str | None] = {}
+        for load in loads:
+            first.setdefault(load.load, load.shape.generator)
+        again = {load.shape.name for load in loads if load.shape.generator != first[load.load]}
+        return [workload for workload in self._offered if self.workloads[workload].shape.name in again]
 
     @property
     def ranked(self) -> list[str]:
         """The other compared workloads: systems differ in throughput."""
-        return [workload for workload in self.manifest.compared if workload not in self.fixed_rate]
+        return [workload for workload in self.manifest.compared if workload not in self._offered]
+
+    @property
+    def _offered(self) -> list[str]:
+        offered = set(self.cells.dropna(subset=["offered_rps"])["workload"]) if "offered_rps" in self.cells else set()
+        return [workload for workload in self.manifest.compared if workload in offered]
 
     @cached_property
     def latencies(self) -> Latencies:
-        """The service times of the cells that have a fixed rate."""
+        """The times of the cells that have a fixed rate: response times, where the load generator knows them."""
         return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.fixed_rate)])
 
     @cached_property
