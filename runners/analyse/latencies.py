@@ -42,8 +42,9 @@ class Latencies:
     def difference(self, workload: str, first: str, second: str, systems_count: int = 2) -> dict[str, Interval]:
         """Return statistic → first − second in seconds, with its 95 % interval over the blocks that have both.
 
-        The intervals of `systems_count` systems hold together (:func:`runners.stats.estimates.critical_value`). The value is that of all these blocks' samples together; the interval is as wide as that of the blocks' own
-        differences. All NaN where a percentile has fewer than 10 samples beyond it on either side.
+        The value is that of all these blocks' samples together; the interval is as wide as that of the blocks' own
+        differences, and holds for all pairs of `systems_count` systems together. All NaN where a percentile has fewer
+        than 10 samples beyond it on either side.
         """
         sides = [self.cells[name, workload] for name in (first, second)]
         blocks = sorted(sides[0].keys() & sides[1].keys())
