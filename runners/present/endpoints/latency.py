@@ -16,7 +16,7 @@ from runners.present.throughput.tables import estimate, throughput, without_numb
 NONE = "This run measured no fixed rate."
 
 
-def rated(cells: pd.DataFrame) -> pd.DataFrame:
+def at_rates(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells of the published columns at a fixed rate."""
     if "offered_rps" not in cells:
         return cells.iloc[:0]
@@ -25,7 +25,7 @@ def rated(cells: pd.DataFrame) -> pd.DataFrame:
 
 def at_fixed_rate(cells: pd.DataFrame) -> Chart | Narrative:
     """Chart p50, p90 and p99 at the fixed rate of each column."""
-    rows = rated(cells)
+    rows = at_rates(cells)
     return Narrative([NONE]) if rows.empty else charts.regular(rows)
 
 
@@ -68,7 +68,7 @@ def slowest_and_quickest(cells: pd.DataFrame) -> str:
 
 def _labels(cells: pd.DataFrame) -> dict[str, str]:
     """Return the workload of each column → the same at its fixed rate."""
-    rows = rated(cells).drop_duplicates("base_workload")
+    rows = at_rates(cells).drop_duplicates("base_workload")
     return dict(zip(rows["base_workload"], rows["workload"], strict=True))
 
 
