@@ -1,4 +1,4 @@
-"""Service times of systems at the same offered rate: what one adds to another, with intervals over blocks.
+"""Response times of systems at the same offered rate: what one adds to another, with intervals over blocks.
 
 A percentile of one block has few samples beyond it, so the value is that of all blocks' samples together. The interval
 is Student's t over the blocks' own differences, which cancels what a block did to both.
@@ -26,17 +26,25 @@ IN_BURSTS = frozenset({PerfGauge.name})
 """Load generators whose clients tick together: half of a burst's queue is in the p50, so no system is ranked by it."""
 
 
+def in_bursts(cells: pd.DataFrame) -> pd.Series:
+    """Return, for each cell, whether it was measured with requests in bursts."""
+    if "generator" not in cells:
+        return pd.Series(data=False, index=cells.index)
+    return cells["generator"].isin(IN_BURSTS)
+
+
 @dataclass(frozen=True)
 class Latencies:
-    """The service times of cells: (system, workload) → block → histogram."""
+    """The times of cells: (system, workload) → block → histogram; response times where the load generator knows them."""
 
     cells: dict[tuple[str, str], dict[int, Histogram]]
 
-    def difference(self, workload: str, first: str, second: str) -> dict[str, Interval]:
+    def difference(self, workload: str, first: str, second: str, systems_count: int = 2) -> dict[str, Interval]:
         """Return statistic → first − second in seconds, with its 95 % interval over the blocks that have both.
 
         The value is that of all these blocks' samples together; the interval is as wide as that of the blocks' own
-        differences. All NaN where a percentile has fewer than 10 samples beyond it on either side.
+        differences, and holds for all pairs of `systems_count` systems together. All NaN where a percentile has fewer
+        than 10 samples beyond it on either side.
         """
         sides = [self.cells[name, workload] for name in (first, second)]
         blocks = sorted(sides[0].keys() & sides[1].keys())
@@ -47,7 +55,7 @@ class Latencies:
         apart = np.array([_values(sides[0][block]) - _values(sides[1][block]) for block in blocks])
         found = {}
         for name, together, each in zip(STATISTICS, value.tolist(), apart.T, strict=True):
-            own = mean_interval(each)
+            own = mean_interval(each, systems_count)
             found[name] = Interval(*(together + end - own.value for end in (own.value, own.low, own.high)))
         for percentile in PERCENTILES:
             if not all(histograms.estimable(side.total_count, percentile) for side in merged):
@@ -56,7 +64,7 @@ class Latencies:
 
 
 def latencies_of(latency: pd.DataFrame, cells: pd.DataFrame) -> Latencies:
-    """Return the service times of all `cells` with a number; `latency` as in :class:`runners.analyse.tables.Tables`."""
+    """Return the times of all `cells` with a number; `latency` as in :class:`runners.analyse.tables.Tables`."""
     names = cells.loc[cells["status"] == "ok", ["system", "workload"]].itertuples(index=False, name=None)
     return Latencies({name: launch_histograms(latency, *name) for name in names})
 

@@ -17,7 +17,7 @@ from runners.analyse.latencies import Latencies, latencies_of
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import RunRecord
 from runners.analyse.tables import build_tables
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, LoadProfile
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.stats.estimates import Comparison, as_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
@@ -44,18 +44,39 @@ class Results(RunRecord):
 
     @property
     def fixed_rate(self) -> list[str]:
-        """The compared workloads at a fixed rate: there systems differ in their service times."""
-        offered = set(self.cells.dropna(subset=["offered_rps"])["workload"]) if "offered_rps" in self.cells else set()
-        return [workload for workload in self.manifest.compared if workload in offered]
+        """The compared workloads at a fixed rate: there systems differ in their response times."""
+        return [workload for workload in self._offered if workload not in self.repeated]
+
+    @cached_property
+    def repeated(self) -> dict[str, str]:
+        """Workloads that repeat one of `fixed_rate` at its rate, by a second load generator → that workload."""
+        loads = self.manifest.rates.loads if self.manifest.rates else []
+        shapes: dict[tuple[str, float | None], LoadProfile] = {}
+        found = {}
+        for load in loads:
+            first = shapes.setdefault((load.load, load.shape.rate_rps), load.shape)
+            if first.generator != load.shape.generator:
+                found[load.shape.name] = first.name
+        labels = {(self.workloads[name].base_label, self.workloads[name].shape.name): name for name in self._offered}
+        return {
+            label: labels[base, found[shape]]
+            for (base, shape), label in labels.items()
+            if shape in found and (base, found[shape]) in labels
+        }
 
     @property
     def ranked(self) -> list[str]:
         """The other compared workloads: systems differ in throughput."""
-        return [workload for workload in self.manifest.compared if workload not in self.fixed_rate]
+        return [workload for workload in self.manifest.compared if workload not in self._offered]
+
+    @property
+    def _offered(self) -> list[str]:
+        offered = set(self.cells.dropna(subset=["offered_rps"])["workload"]) if "offered_rps" in self.cells else set()
+        return [workload for workload in self.manifest.compared if workload in offered]
 
     @cached_property
     def latencies(self) -> Latencies:
-        """The service times of the cells that have a fixed rate."""
+        """The times of the cells that have a fixed rate: response times, where the load generator knows them."""
         return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.fixed_rate)])
 
     @cached_property
@@ -120,13 +141,14 @@ class Results(RunRecord):
 
     @cached_property
     def shape_ratios(self) -> pd.DataFrame:
-        """Throughput of each cell whose load has a shape of its own, over that of the same cell in the run's own load.
+        """Throughput of each cell whose closed loop has a shape of its own, over that of the same cell in the run's own load.
 
         Columns
         -------
         system, workload (without its shape), shape, ratio with its interval; cells without a number on either side are left out.
         """
         known = self.cells[(self.cells["status"] == "ok") & (self.cells["system"] != CONTROL)]
+        known = known[~known["workload"].isin(self._offered)]
         names = list(known[["system", "workload"]].itertuples(index=False, name=None))
         rows = []
         for system, label in names:

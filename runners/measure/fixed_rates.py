@@ -1,15 +1,15 @@
 """Fixed rates that every compared system can carry, planned from what each was found to carry on this machine.
 
-Before the first block each system is measured once without a rate. A rate is the published one where the machine can carry it, else
-the highest round number that is at most 60 % of what the slowest can: near saturation, latencies show how full the queues are.
-Where some carry less than half of the median, there are two tiers: a rate that all carry, and a higher one for the others. Direct
-access is in both.
+Before the first block each system is measured once without a rate. A rate is the published one where the machine can carry it. Else it
+is the highest round number that is at most 60 % of the capacity of the slowest compared system, and at most 50 % of that of direct access:
+near saturation, latencies show how full the queues are, and direct access may share its CPUs with the load generator. Where some carry
+less than half of the median, there are two tiers: a rate that all carry, and a higher one for the others. Direct access is in both.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_high
 
@@ -18,13 +18,13 @@ from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters, Profile
 from runners.core.records import LoadProfile, System, Workload
 from runners.core.run_manifest import PlannedLoad, PlannedRates
-from runners.generators.perf_gauge import paced
 from runners.measure.block import measure_block
 from runners.measure.design import Cell, Design
 from runners.measure.settings import BlockSettings
 
 FAST = "-fast"
-_CARRIED = 0.6
+_OF_SLOWEST = 0.6
+_OF_DIRECT = 0.5
 _SLOW = 0.5
 _PILOT = Profile(1.0, 1.0, 1, 1, 1, 1.0, "what each system carries")
 # Significant digits of a rate; so few, as the capacity that it comes from is known no better.
@@ -32,30 +32,57 @@ _LEADING = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0)
 
 
 @dataclass(frozen=True)
-class FixedRateLoad:
-    """A load at a rate that is still to be planned; a user sets it by `parameter`.
+class SecondGenerator:
+    """A load generator that repeats a load at the rate that all systems carry, so that two tools stand side by side.
 
-    `capacity` is the shape without a rate that shows what a system carries. `published_rps` are the published rates of the fast systems
-    and of the slow ones.
+    `pace` returns the connections with which it offers a rate, and the rate to request from it.
     """
 
     name: str
-    capacity: LoadProfile
+    pace: Callable[[float], tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class FixedRateLoad:
+    """A load at a rate that is still to be planned; a user sets it by `parameter`.
+
+    `shape` is the load without its rate, by an open-loop generator. `capacity` names the load without a rate that shows what a system
+    carries. `published_rps` are the published rates of the fast systems and of the slow ones.
+    """
+
+    shape: LoadProfile
+    capacity: str
     parameter: str
     published_rps: tuple[float, float]
+    second: SecondGenerator | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the load."""
+        return self.shape.name
 
     @property
     def unplanned(self) -> LoadProfile:
-        """Its shape as long as the rate is not known."""
-        return replace(self.capacity, name=self.name)
+        """Return the load as long as its rate is not known."""
+        return self.shape
 
     def planned(self, rate_rps: float, tier: str = "", systems: list[str] | None = None) -> PlannedLoad:
         """Return this load at a rate, for some systems (None: all)."""
-        clients, requested_rps = paced(rate_rps)
-        shape = replace(
-            self.capacity, name=self.name + tier, connections=clients, rate_rps=rate_rps, requested_rps=requested_rps
-        )
+        shape = replace(self.shape, name=self.name + tier, rate_rps=rate_rps)
         return PlannedLoad(load=self.name, shape=shape, systems=systems)
+
+    def repeated(self, rate_rps: float) -> list[PlannedLoad]:
+        """Return the load at a rate by the second generator; empty without one."""
+        if self.second is None:
+            return []
+        connections, requested_rps = self.second.pace(rate_rps)
+        shape = replace(
+            self.planned(rate_rps, f"-{self.second.name}").shape,
+            generator=self.second.name,
+            connections=connections,
+            requested_rps=requested_rps,
+        )
+        return [PlannedLoad(load=self.name, shape=shape, systems=None)]
 
 
 def plan_rates(
@@ -69,13 +96,14 @@ def plan_rates(
         When the capacity of no system could be measured.
     """
     given = {load.name: float(getattr(parameters, load.parameter)) for load in fixed_rate_loads}
-    unknown = [load.capacity.name for load in fixed_rate_loads if not given[load.name]]
+    unknown = [load.capacity for load in fixed_rate_loads if not given[load.name]]
     capacities = _capacities(settings, unknown) if unknown else {}
     direct = settings.design.systems[0].name
     loads = []
     for load in fixed_rate_loads:
         rate_rps = given[load.name]
-        loads += [load.planned(rate_rps)] if rate_rps else tiers(load, capacities[load.capacity.name], direct)
+        loads += [load.planned(rate_rps)] if rate_rps else tiers(load, capacities[load.capacity], direct)
+        loads += load.repeated(rate_rps or min(each.shape.rate_rps or 0.0 for each in loads if each.load == load.name))
     return PlannedRates(capacities=capacities, loads=loads)
 
 
@@ -90,17 +118,17 @@ def tiers(load: FixedRateLoad, capacities: Mapping[str, float], direct: str) -> 
     proxies = {name: rps for name, rps in capacities.items() if name != direct} or dict(capacities)
     usual = median_high(proxies.values())
     slow = {name for name, rps in proxies.items() if rps < usual * _SLOW}
-    fast = [name for name in capacities if name not in slow]
+    fast = {name: rps for name, rps in capacities.items() if name not in slow}
     fast_rps, slow_rps = load.published_rps
-    shared = planned_rate(capacities.values(), slow_rps if slow else fast_rps)
-    higher = planned_rate([capacities[name] for name in fast], fast_rps)
+    shared = planned_rate(capacities, slow_rps if slow else fast_rps, direct)
+    higher = planned_rate(fast, fast_rps, direct)
     loads = [load.planned(shared)]
-    return [*loads, load.planned(higher, FAST, fast)] if higher > shared else loads
+    return [*loads, load.planned(higher, FAST, list(fast))] if higher > shared else loads
 
 
-def planned_rate(capacities_rps: Iterable[float], published_rps: float) -> float:
-    """Return the published rate, or the highest round one that is at most 60 % of every capacity."""
-    most = min(capacities_rps) * _CARRIED
+def planned_rate(capacities: Mapping[str, float], published_rps: float, direct: str) -> float:
+    """Return the published rate, or the highest round one that is at most 50 % of direct access's capacity and 60 % of every other."""
+    most = min(rps * (_OF_DIRECT if name == direct else _OF_SLOWEST) for name, rps in capacities.items())
     return published_rps if published_rps <= most else round_down(most)
 
 
@@ -114,7 +142,8 @@ def round_down(rate_rps: float) -> float:
 def with_rates(design: Design, planned: PlannedRates | None) -> Design:
     """Return the design with the rates that a run has planned; as it is where there are none.
 
-    Loads of the faster tier stand after that which all carry, for the systems that carry them and the A/A control.
+    Loads of the faster tier stand after that which all carry, for the systems that carry them and the A/A control. The same rate by a
+    second generator stands last.
     """
     if not planned:
         return design

@@ -125,6 +125,8 @@ def plan_run(
     fits, left_out = clamped(parameters, raise_open_files_limit(), client_ports().count, asked)
     own_loads = asked or (load_shapes(fits) if load_levels is None or load_levels.beside else [])
     run = Run(experiment, check_run_id(parameters.run_id or new_run_id(parameters.profile)))
+    # A run from before there were rates has none of them.
+    profiles_at_rate = load_levels.profiles if load_levels and not (run.exists and run.read().rates is None) else []
     planned = with_rates(
         also_with(
             also,
@@ -136,7 +138,7 @@ def plan_run(
                 batch_sizes=batch_sizes or parameters.batch_sizes,
                 delays_ms=delays_ms,
                 counts=parameters.counts,
-                shapes=[*own_loads, *(load_levels.profiles if load_levels else ())],
+                shapes=[*own_loads, *profiles_at_rate],
                 own_shapes=own_load_shapes(fits),
                 fresh=fresh,
                 only=only,

@@ -83,7 +83,12 @@ class Trial:
         if profile.priming_s and self.cell.system not in primed:
             connections = min(load.connections, settings.connections)
             full = replace(
-                load, rate_rps=None, requested_rps=None, connections=connections, duration_s=profile.priming_s
+                load,
+                rate_rps=None,
+                requested_rps=None,
+                connections=connections,
+                duration_s=profile.priming_s,
+                spin=False,
             )
             self.measure(settings, "priming", full)
         primed.add(self.cell.system)
@@ -115,7 +120,7 @@ class Trial:
 
     def search(self, settings: BlockSettings, rate_rps: float) -> None:
         """Measure one window of the search, at a rate."""
-        load = replace(self.load(settings), rate_rps=rate_rps, spin=self.backend is None)
+        load = replace(self.load(settings), rate_rps=rate_rps, spin=self._generator_is_alone(settings))
         self.measure(settings, SEARCH_WINDOW, load)
         if self._search is not None and not self.failed:
             window = self.record.windows[-1]
@@ -165,9 +170,15 @@ class Trial:
                 f"{settings.seed}/{self.record.block}/{self.record.workload}/{len(self.record.windows)}".encode()
             ),
             # A closed loop that spins would look like the limit.
-            spin=self.backend is None and shape.rate_rps is not None,
+            spin=shape.rate_rps is not None and self._generator_is_alone(settings),
             poisson=settings.poisson,
         )
+
+    def _generator_is_alone(self, settings: BlockSettings) -> bool:
+        """Return whether neither the server nor its backend runs on a CPU of the load generator."""
+        servers = [self.cell.system.server, *([self.service.backend] if self.service.backend else [])]
+        used = {cpu for server in servers for cpu in settings.cpus(server)}
+        return used.isdisjoint(settings.source.plan.generator)
 
     def _ended(self, when: str) -> bool:
         """Return whether it has failed; a server or backend that is gone is its failure."""

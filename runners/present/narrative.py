@@ -46,12 +46,12 @@ class Headline(str):
 
 
 def conclusions(results: Results) -> Narrative:
-    """All conclusions of a run: per workload against its leader, the order, the tail, the floor; then the run itself."""
+    """All conclusions of a run: per workload against its leader, the order, the floor; then the run itself."""
     found = [SMOKE] if results.profile == "quick" else []
     for workload in sentences.workloads_of(results):
         found += [sentences.order(results, workload), sentences.verdicts(results, workload)]
         if workload not in set(results.shares["floor_workload"]):
-            found += [sentences.tail(results, workload), sentences.above_floor(results, workload)]
+            found.append(sentences.above_floor(results, workload))
         found += sentences.published_directions(results, workload, leaders(results.comparisons, workload))
     found += [
         *sentences.failures(results),
@@ -70,7 +70,7 @@ def abstract(results: Results) -> Narrative:
     found = [SMOKE] if results.profile == "quick" else []
     found.append(_finding(results))
     if workload:
-        found += [sentences.order(results, workload), sentences.tail(results, workload)]
+        found.append(sentences.order(results, workload))
         if results.profile != "quick":
             found.append(sentences.above_floor(results, workload))
     return Narrative(_said([*found[:4], precision(results)]))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from runners.analyse.latencies import in_bursts
 from runners.analyse.results import Results
 from runners.core.records import CONTROL
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, listing
@@ -50,9 +51,12 @@ def _rated(results: Results) -> str:
     if not is_rated(cells):
         return ""
     rows = cells.dropna(subset=["offered_rps"])
+    if not in_bursts(rows).any():
+        return ""
+    rows = rows[in_bursts(rows)]
     least = float((rows["throughput_rps"] / rows["offered_rps"]).min())
     return (
-        "Where a rate is offered, each client of the load generator still waits for its answer, and its clock starts when its "
+        "Where perf-gauge offers a rate, each client of the load generator still waits for its answer, and its clock starts when its "
         "turn has come: what a slow answer makes others wait is seen in part only. All clients have their turn at the same "
         f"moment, so requests come in bursts and times hold the queue within one. At least {amount(least, PERCENT)} of a rate was achieved."
     )

@@ -354,6 +354,8 @@ def as_published(turned=False, **about):
             known = {like_column(name, generator): row[name] for name in amounts if not math.isnan(row[name])}
             values = {name: 1 / value if turned and value else value for name, value in known.items()}
             workload = row["workload"] + ("@autocannon" if generator == "autocannon" else "")
+            # At a fixed rate times are those of arrivals one by one.
+            generator = "paceload" if not math.isnan(row["offered_rps"]) else generator
             rows.append(cell(row["system"], workload, about.get("width", 0.001), generator, **values))
         runs[experiment] = run_of(rows, **about)
     return runs
@@ -409,6 +411,43 @@ def test_the_register_s_count_is_of_statements_alone():
     counted = judge_all(CLAIMS, FIGURES, as_published())
     assert (counted["standing"] == "statement").sum() == sum(standing(each, follows) == "statement" for each in CLAIMS)
     assert (counted["standing"] == "absolute").sum() == sum(each.kind == "absolute" for each in CLAIMS)
+
+
+# Times at a fixed rate ----------------------------------------------------------------------------------------------
+
+
+def at_a_rate(generator):
+    rows = [row | {"offered_rps": 600.0, "generator": generator} for row in measured(2.0, 1.0, metric="p50_s")]
+    return judged(claim(metric="p50_s"), published(a=2.0, b=1.0), rows)
+
+
+def test_a_published_time_at_a_rate_is_judged_by_response_times_of_arrivals_one_by_one():
+    found = at_a_rate("paceload")
+    assert found.verdict == REPRODUCED
+    assert "response times from Poisson arrivals" in found.why
+
+
+def test_times_that_were_measured_with_bursts_decide_nothing_and_are_still_shown():
+    found = at_a_rate("perf-gauge")
+    assert (found.verdict, found.p_value) == (UNDECIDED, 1.0)
+    assert "measured with bursts" in found.why
+    assert found.measured.value == pytest.approx(2.0)
+
+
+def test_another_generator_s_times_without_a_rate_are_still_not_testable():
+    rows = measured(2.0, 1.0, metric="p50_s", generator="paceload")
+    assert verdict(claim(metric="p50_s"), published(a=2.0, b=1.0), rows) == NOT_TESTABLE
+
+
+def test_cpu_time_at_a_rate_is_judged_whatever_makes_the_load():
+    rows = [row | {"offered_rps": 600.0} for row in measured(1.0, 2.0, metric="cpu_per_request_s")]
+    assert verdict(claim("word", metric="cpu_per_request_s"), published(), rows) == REPRODUCED
+
+
+def test_times_in_bursts_have_no_rank():
+    runs = as_published()
+    runs["06-tcp-proxies"].cells["generator"] = "perf-gauge"
+    assert "06-tcp-proxies" not in set(ranks_compared(FIGURES, runs)["experiment"])
 
 
 # Ranks ------------------------------------------------------------------------------------------------------------

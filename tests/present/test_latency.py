@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,13 @@ from runners.analyse.latencies import Latencies, added_latencies
 from runners.analyse.published import figures
 from runners.core.records import CONTROL, PERCENTILES, percentile_column
 from runners.core.run_manifest import PlannedRates
-from runners.present.latency import charts as latency_charts, tables as latency_tables
+from runners.present.latency import charts as latency_charts, sentences as latency_sentences, tables as latency_tables
 from tests.analyse.test_latencies import drawn, moved
 from tests.present.frames import labelled
 
 DIRECT = "nginx"
 SLOW, FAST = "relay@no-keepalive", "relay@no-keepalive-fast"
+AGAIN = "relay@no-keepalive-perf-gauge"
 OFFERED = {SLOW: 600.0, FAST: 3500.0}
 RANKING = re.compile(r"\b(fastest|slowest|faster|slower|least|most|shortest|longest|lowest|highest|best|worst)\b")
 ADDED_US = {DIRECT: 0, "haproxy-tcp": 300, "asio-relay": 310, "pproxy": 4000, CONTROL: 0}
@@ -46,8 +48,31 @@ def shown():
     rows = [cell(system, SLOW) for system in ADDED_US]
     rows += [cell(system, FAST, 0.9 if system == "asio-relay" else 1.0) for system in ADDED_US if system != "pproxy"]
     cells = pd.DataFrame(rows)
-    latencies = Latencies({(row["system"], row["workload"]): moved(base, 1, ADDED_US[row["system"]]) for row in rows})
-    return cells, added_latencies(latencies, OFFERED, DIRECT)
+    return cells, added_latencies(latencies_of_rows(base, rows), OFFERED, DIRECT)
+
+
+def latencies_of_rows(base, rows):
+    return Latencies({(row["system"], row["workload"]): moved(base, 1, ADDED_US[row["system"]]) for row in rows})
+
+
+@dataclass
+class Run:
+    """An analysed run at one rate: by paceload, and again by perf-gauge, in whose bursts medians are three times as long."""
+
+    cells: pd.DataFrame
+    latencies: Latencies
+    fixed_rate: tuple = (SLOW,)
+    repeated: dict = field(default_factory=lambda: {AGAIN: SLOW})
+    baseline: str = DIRECT
+
+
+@pytest.fixture
+def paced():
+    base = drawn(np.random.default_rng(1), 6, spread=0.1)
+    rows = [cell(system, SLOW) | {"generator": "paceload"} for system in ADDED_US]
+    again = [row | labelled(AGAIN) | {"generator": "perf-gauge"} for row in rows]
+    again = [{name: value * 3 if name.startswith("p50") else value for name, value in row.items()} for row in again]
+    return Run(pd.DataFrame(rows + again), latencies_of_rows(base, rows))
 
 
 def test_the_charts_state_what_was_offered_and_how_much_of_it_was_achieved(shown):
@@ -64,7 +89,7 @@ def test_the_charts_state_what_was_offered_and_how_much_of_it_was_achieved(shown
 def test_a_tail_that_nobody_can_estimate_is_said_to_be_so(shown):
     cells, _ = shown
     chart = latency_charts.tail(cells.assign(p99_9_s=math.nan))
-    assert any("not estimable" in text.get_text() for ax in chart.axes for text in ax.texts)
+    assert any("not known" in text.get_text() for ax in chart.axes for text in ax.texts)
     assert chart.png()
 
 
@@ -119,3 +144,58 @@ def test_nothing_at_a_figure_of_service_times_ranks(shown):
     ):
         words = [text.get_text() for ax in chart.axes for text in ax.texts]
         assert not RANKING.search(" ".join([chart.get_suptitle(), chart.get_supxlabel(), chart.description, *words]))
+
+
+def test_proxies_are_ranked_by_what_they_add_to_the_response_time_with_who_is_not_told_apart(paced):
+    said = latency_sentences.conclusions(paced)
+    first = said[0]
+    assert first.startswith(
+        "relay, no-keepalive, 600/s: haproxy-tcp adds least to the p50 response time of nginx, direct access"
+    )
+    assert "300 µs" in first
+    assert "pproxy most, 4.00 ms" in first
+    assert not any("clients tick together" in sentence for sentence in said)
+
+
+def test_proxies_that_add_the_same_are_not_told_apart(paced):
+    blocks = paced.latencies.cells
+    rng = np.random.default_rng(2)
+    blocks["asio-relay", SLOW] = {
+        block: moved({0: launch}, 1, int(rng.integers(-30, 30)))[0]
+        for block, launch in blocks["haproxy-tcp", SLOW].items()
+    }
+    assert any("Not told apart from" in sentence for sentence in latency_sentences.conclusions(paced))
+
+
+def test_how_far_bursts_move_the_median_is_computed(paced):
+    said = latency_sentences.conclusions(paced)[-1]
+    assert "with perf-gauge's bursts the p50 is 3.00 ×" in said
+    assert said.endswith("that of paceload.")
+
+
+def test_of_times_in_bursts_only_the_caveat_is_concluded(paced):
+    paced.cells["generator"] = "perf-gauge"
+    (said,) = latency_sentences.conclusions(paced)
+    assert said.endswith(latency_charts.NOT_RANKED)
+
+
+def test_both_tools_stand_side_by_side_with_the_artefact_of_one(paced):
+    text = str(latency_tables.generators_compared(paced.cells, paced.repeated))
+    assert text.startswith("perf-gauge, the published tool, beside paceload.")
+    assert latency_charts.BURSTS in text
+    (line,) = [line for line in text.splitlines() if line.startswith("nginx")]
+    assert "500 µs 1.50 ms" in line
+    assert "3.00 ×" in line
+
+
+def test_a_run_with_one_tool_says_so(paced):
+    assert "one load generator" in str(latency_tables.generators_compared(paced.cells, {}))
+
+
+def test_charts_of_response_times_say_what_they_count_from_and_nothing_of_bursts(paced):
+    cells = paced.cells[paced.cells["workload"] == SLOW]
+    for chart in (latency_charts.regular(cells), latency_charts.tail(cells)):
+        assert "Response times count from the intended moment" in chart.get_supxlabel()
+        assert "clients tick together" not in chart.get_supxlabel()
+        assert "esponse times at the offered rate" in chart.get_suptitle()
+    assert "not known" in str(latency_tables.published_form(cells, figures()))

@@ -77,6 +77,7 @@ class Run:
     baseline: str = DIRECT
     fixed_rate: tuple = (CONNECTING, MODERATE)
     ranked: tuple = (CAPACITY, MAXIMUM)
+    repeated: dict = field(default_factory=dict)
     blocks_count: int = 6
     measured_s: float = 600.0
     precision_ratio: float = 0.02
@@ -177,11 +178,6 @@ def test_no_conclusion_ranks_by_times_of_perf_gauge(run):
         sentence for sentence in about_times if "maximum-wrk" not in sentence and "clients tick" not in sentence
     ] == []
     assert any("No proxy is ranked by these times." in sentence for sentence in said)
-
-
-def test_times_of_another_generator_are_still_told(run):
-    assert "99 % of the responses" in sentences.tail(run, MAXIMUM)
-    assert sentences.tail(run, CAPACITY) == ""
 
 
 def test_the_backend_is_named_where_it_was_the_limit(run):

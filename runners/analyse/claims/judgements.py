@@ -15,7 +15,7 @@ stands for the word). It fails when all of it lies outside.
 
 A statement is reproduced when its direction and size hold, or its equality; orders and words have a direction only. It is not reproduced
 here when its direction or equality fails: one machine with other versions cannot say more. It is not testable here without a run, such a
-cell, or a number. Anything else is undecided.
+cell, or a number. Anything else is undecided, and so are times at a fixed rate from a load generator that sends in bursts.
 
 The p-value of a statement is that of the nearer of its two hypotheses, holds and fails, doubled since the data choose which. Below 0.05
 it says the same as the interval. Of several pairs, "all hold" has the largest of their p-values (intersection-union: Berger,
@@ -32,13 +32,23 @@ from typing import Literal, get_args
 
 import pandas as pd
 
-from runners.analyse.claims.ratios import CellRatio, Measured, amount, cell_ratio, missing
+from runners.analyse.claims.ratios import (
+    CellRatio,
+    Measured,
+    amount,
+    cell_ratio,
+    is_burst_time,
+    is_open_loop_time,
+    missing,
+)
 from runners.analyse.claims.register import Claim, like_column, like_workload, over, published_amounts, published_value
 from runners.core.records import Interval
 from runners.stats.estimates import UNKNOWN
 from runners.stats.verdicts import LARGEST_EQUIVALENCE, SIGNIFICANCE, SMALLEST_BAND
 
 SIZE_FACTOR = 1.5
+BURSTS = "measured with bursts: half of a burst's queue is in each time"
+RESPONSE_TIMES = "by response times from Poisson arrivals"
 WIDEST_SIZE = 2.0
 
 Verdict = Literal[
@@ -98,6 +108,10 @@ def judge(claim: Claim, figures: pd.DataFrame, measured: Mapping[str, Measured])
     if why := claim.untestable or "; ".join(filter(None, lacking)):
         return Judgement(NOT_TESTABLE, why, amounts=amounts)
     found = _judged(claim, like, figures, run)
+    if claim.kind != "absolute" and any(is_burst_time(run, like.metric, cell) for cell in like.cells):
+        found = replace(found, verdict=UNDECIDED, why=BURSTS, p_value=1.0)
+    elif any(is_open_loop_time(run, like.metric, cell) for cell in like.cells):
+        found = replace(found, why="; ".join(filter(None, [found.why, RESPONSE_TIMES])))
     pairs = dict(zip(claim.workloads, workloads, strict=True)).items()
     instead = ", ".join(f"{here} for {theirs}" for theirs, here in pairs if here != theirs)
     return replace(found, why="; ".join(filter(None, [found.why, instead])), amounts=amounts)

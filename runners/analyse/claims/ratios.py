@@ -12,12 +12,15 @@ import pandas as pd
 from scipy import stats
 
 from runners.analyse.claims.register import CellName, over
+from runners.analyse.latencies import IN_BURSTS, STATISTICS
 from runners.core.records import GENERATOR_LIMITED, Interval
 from runners.stats.estimates import log_arm, ratio_of
 from runners.stats.verdicts import band
 
 # Read from the kernel, whichever generator makes the load.
 _OF_THE_SERVER = {"build_s", "rss_peak_bytes", "threads_count", "cpu_per_request_s"}
+# Of times: at a fixed rate they depend on when requests are sent.
+_TIMES = {*STATISTICS, "mean_s", "stddev_s", "max_s"}
 # Sums over all windows of a run: there is nothing to estimate.
 _COUNTS = {"errors_count", "threads_count"}
 
@@ -91,9 +94,24 @@ def missing(run: Measured, metric: str, cell: CellName, generator: str) -> str:
     if row["status"] != "ok":
         return f"{cell} {row['status']}"
     used = row.get("generator", generator)
-    if metric not in _OF_THE_SERVER and used != generator:
+    if metric not in _OF_THE_SERVER and used != generator and not is_open_loop_time(run, metric, cell):
         return f"{cell} was measured with {used}, and published with {generator}"
     return "" if metric in row and pd.notna(row[metric]) else f"{cell} has no {metric}"
+
+
+def is_open_loop_time(run: Measured, metric: str, cell: CellName) -> bool:
+    """Return whether a metric of a cell is a response time at a fixed rate: it is what published ones at a rate stand for."""
+    return _at_rate(run, metric, cell) and not is_burst_time(run, metric, cell)
+
+
+def is_burst_time(run: Measured, metric: str, cell: CellName) -> bool:
+    """Return whether a metric of a cell is a time at a fixed rate from a load generator that sends in bursts."""
+    return _at_rate(run, metric, cell) and row_of(run, metric, cell).get("generator") in IN_BURSTS
+
+
+def _at_rate(run: Measured, metric: str, cell: CellName) -> bool:
+    row = row_of(run, metric, cell)
+    return metric in _TIMES and not row.empty and pd.notna(row.get("offered_rps", math.nan))
 
 
 def amount(run: Measured, metric: str, cell: CellName) -> Interval:

@@ -23,6 +23,7 @@ from runners.analyse.claims.register import (
     published_amounts,
     published_value,
 )
+from runners.analyse.latencies import in_bursts
 from runners.stats.estimates import as_columns
 from runners.stats.verdicts import SIGNIFICANCE, holm
 
@@ -70,6 +71,7 @@ def ranks_compared(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> p
         like = theirs.assign(workload=[like_workload(name, generator, known) for name in theirs["workload"]])
         for metric in (name for name in _RANKED if name in theirs and like_column(name, generator) in cells):
             own = cells[["system", "workload"]].assign(measured=cells[like_column(metric, generator)])
+            own = own[~in_bursts(cells)] if metric != "throughput_rps" else own
             pairs = like.merge(own, on=["system", "workload"])[[metric, "measured"]].dropna()
             if len(pairs) >= 2:
                 tau, p_value = stats.kendalltau(*pairs.to_numpy(float).T)

@@ -11,6 +11,7 @@ import pandas as pd
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import RATIOS, TIMES, amount, listing
+from runners.present.endpoints.latency import slowest_and_quickest
 from runners.present.endpoints.tables import (
     LIMITS,
     ROLES,
@@ -30,7 +31,13 @@ from runners.present.throughput.sentences import rate
 
 def findings(results: Results, ratios: pd.DataFrame) -> list[str]:
     """The notebook's own conclusions, the headline first."""
-    found = [headline(results), *rates(results), *bottlenecks(results), records(results.cells)]
+    found = [
+        headline(results),
+        *rates(results),
+        slowest_and_quickest(results.cells),
+        *bottlenecks(results),
+        records(results.cells),
+    ]
     return [sentence for sentence in [*found, generators(results.cells, ratios), published(results)] if sentence]
 
 

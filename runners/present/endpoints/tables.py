@@ -10,7 +10,7 @@ import pandas as pd
 from runners.core.run_manifest import BackendFacts
 from runners.core.units import PERCENT, RATES, amount
 from runners.core.workloads import WORKLOADS
-from runners.present.kit.frames import cell_of, measured, ordered, without_control
+from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.throughput.tables import throughput, without_number
 
@@ -139,7 +139,8 @@ def title_of(cells: pd.DataFrame, workload: str, title: str) -> str:
 
 
 def shapes(cells: pd.DataFrame) -> list[str]:
-    """The shapes of the load that the columns were asked for in; the first is the run's own, an empty name."""
+    """The shapes of the load without a rate that the columns were asked for in; the first is the run's own, an empty name."""
+    cells = without_rate(cells)
     return ordered(cells.loc[cells["base_workload"].isin(columns(cells)), "shape"])
 
 

@@ -50,6 +50,11 @@ def is_rated(cells: pd.DataFrame) -> bool:
     return "offered_rps" in cells and bool(cells["offered_rps"].notna().any())
 
 
+def without_rate(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells of a closed loop: those that were offered no fixed rate."""
+    return cells[cells["offered_rps"].isna()] if "offered_rps" in cells else cells
+
+
 def has_errors(cells: pd.DataFrame, system: str, workload: str) -> bool:
     """Return whether so many requests failed, or came too late, that the cell is shown and not ranked."""
     row = cell_of(cells, system, workload)

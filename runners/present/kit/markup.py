@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,6 +106,14 @@ def folded(title: str, inside: Fragment, *, is_open: bool = False) -> Fragment:
     state = " open" if is_open else ""
     html = f'<details class="wb-fold"{state}><summary>{escape(title)}</summary>{inside.html}</details>'
     return Fragment(html, f"{title}\n{inside.text}")
+
+
+def picture(png: bytes, description: str, width: int, height: int) -> Fragment:
+    """A picture with its description, at a size in pixels of the screen."""
+    data = base64.b64encode(png).decode()
+    size = f'width="{width}" height="{height}"'
+    html = f'<figure><img src="data:image/png;base64,{data}" {size} alt="{escape(description)}"></figure>'
+    return Fragment(html, description)
 
 
 def filtered(title: str, kinds: Sequence[str], inside: Fragment) -> Fragment:

@@ -26,6 +26,7 @@ from PIL import Image
 
 from runners.core.records import CONTROL
 from runners.present.kit.frames import ordered
+from runners.present.kit.markup import Fragment, picture
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,10 +114,21 @@ class Chart(Figure):
         drawn.convert("RGB").quantize(96).save(small, format="png", optimize=True)
         return small.getvalue()
 
+    @property
+    def fragment(self) -> Fragment:
+        """The chart as markup, to stand inside another fragment."""
+        width, height = self._shown_size
+        return picture(self.png(), self.description, width, height)
+
+    @property
+    def _shown_size(self) -> tuple[int, int]:
+        width, height = (round(inches * SCREEN_DPI) for inches in self.get_size_inches())
+        return width, height
+
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        width, height = (round(inches * SCREEN_DPI) for inches in self.get_size_inches())
+        width, height = self._shown_size
         data = {"image/png": base64.b64encode(self.png()).decode(), "text/plain": self.description}
         facts = {"image/png": {"width": width, "height": height, "alt": self.description}}
         display(data, raw=True, metadata=facts)  # type: ignore[no-untyped-call]

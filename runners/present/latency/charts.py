@@ -1,4 +1,7 @@
-"""Charts of systems at the same offered rate: their service times, and what they add to direct access. Nothing is ranked by them."""
+"""Charts of systems at the same offered rate: their response times, and what they add to direct access.
+
+Times that perf-gauge measured are service times of requests in bursts: they are shown with that caveat, and rank nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from runners.analyse.latencies import in_bursts
 from runners.core.records import CONTROL, percentile_column
 from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
@@ -25,31 +29,42 @@ _ADDED = (50.0, 99.0, 99.9)
 
 BURSTS = "perf-gauge's clients tick together, so requests come in bursts: the p50 holds about half of a burst's queue."
 NOT_RANKED = "No proxy is ranked by these times."
-"""What stands at every figure and table of service times until a generator sends each request at a time of its own."""
+"""The caveat at every figure and table of times from a load generator whose requests come in bursts."""
+FROM_INTENDED = "Response times count from the intended moment of each request; the arrivals are a Poisson process."
+
+
+def kind(cells: pd.DataFrame) -> str:
+    """Return what the times of these cells are: service times where requests came in bursts, else response times."""
+    return "service time" if in_bursts(cells).any() else "response time"
+
+
+def caveat(cells: pd.DataFrame) -> str:
+    """Return what a reader must know of these cells' times."""
+    return f"{BURSTS} {NOT_RANKED}" if in_bursts(cells).any() else FROM_INTENDED
 
 
 def regular(cells: pd.DataFrame) -> Chart:
-    """The service times that most requests see: p50, p90, p99."""
-    return _service_times(cells, REGULAR, "Service times at the offered rate: p50, p90, p99")
+    """The times that most requests see: p50, p90, p99."""
+    return _times(cells, REGULAR, f"{kind(cells).capitalize()}s at the offered rate: p50, p90, p99")
 
 
 def tail(cells: pd.DataFrame) -> Chart:
-    """The service times that few requests see: p99.9, p99.99."""
-    return _service_times(cells, TAIL, "Tail of the service times at the offered rate: p99.9, p99.99")
+    """The times that few requests see: p99.9, p99.99."""
+    return _times(cells, TAIL, f"Tail of the {kind(cells)}s at the offered rate: p99.9, p99.99")
 
 
 @themed
 def added(frame: pd.DataFrame, cells: pd.DataFrame, direct: str) -> Chart:
-    """Chart the service time that each system adds to direct access (:func:`runners.analyse.latencies.added_latencies`)."""
+    """Chart the time that each system adds to direct access (:func:`runners.analyse.latencies.added_latencies`)."""
     workloads = ordered(frame["workload"])
     parts = [frame[frame["workload"] == workload] for workload in workloads]
     chart, axes = panels(
         [_title(cells, workload) for workload in workloads],
         [part["system"].nunique() for part in parts],
-        title=f"Added to the service time of direct access ({direct})",
-        caption="Difference of the percentiles of both, over the same blocks; whiskers: 95 % interval. What is not estimable is left out.\n"
-        f"{BURSTS} {NOT_RANKED}",
-        description=f"Dot chart of the latency that each system adds to {direct}. {_at_the_median(frame)} {BURSTS} {NOT_RANKED}",
+        title=f"Added to the {kind(cells)} of direct access ({direct})",
+        caption="Difference of the percentiles of both, over the same blocks; whiskers: 95 % interval. What is not known is left out.\n"
+        f"{caveat(cells)}",
+        description=f"Dot chart of the latency that each system adds to {direct}. {_at_the_median(frame)} {caveat(cells)}",
         row_in=0.5,
         handles=_handles(_ADDED),
     )
@@ -74,7 +89,7 @@ def statistic_words(column: str) -> str:
 
 
 @themed
-def _service_times(cells: pd.DataFrame, percentiles: Sequence[float], title: str) -> Chart:
+def _times(cells: pd.DataFrame, percentiles: Sequence[float], title: str) -> Chart:
     workloads = ordered(cells["workload"])
     parts = [cells[cells["workload"] == workload] for workload in workloads]
     chart, axes = panels(
@@ -82,8 +97,8 @@ def _service_times(cells: pd.DataFrame, percentiles: Sequence[float], title: str
         [len(part) for part in parts],
         title=title,
         caption="Log axis; whiskers: 95 % interval over launches; right: the rate that was achieved, ▲ where it is below 99 % of the "
-        f"offered one.\n{BURSTS} {NOT_RANKED}",
-        description=f"Dot chart of {title} for {', '.join(ordered(without_control(cells)['system']))}. {BURSTS} {NOT_RANKED}",
+        f"offered one.\n{caveat(cells)}",
+        description=f"Dot chart of {title} for {', '.join(ordered(without_control(cells)['system']))}. {caveat(cells)}",
         row_in=0.42,
         handles=_handles(percentiles),
     )
@@ -101,7 +116,7 @@ def _service_times(cells: pd.DataFrame, percentiles: Sequence[float], title: str
                 continue
             _points(ax, row, [_estimate(cell, percentile) for percentile in percentiles], look[cell["system"]])
             beside(ax, row, *_achieved(cell))
-        _log_axis(ax, measured(part), percentiles)
+        _log_axis(ax, measured(part), percentiles, kind(cells))
         name_rows(ax, list(part["system"]))
     return chart
 
@@ -146,17 +161,17 @@ def _points(ax: Axes, row: int, estimates: Sequence[tuple[float, float, float]],
         )
 
 
-def _log_axis(ax: Axes, cells: pd.DataFrame, percentiles: Sequence[float]) -> None:
+def _log_axis(ax: Axes, cells: pd.DataFrame, percentiles: Sequence[float], label: str) -> None:
     values = cells[[percentile_column(percentile) for percentile in percentiles]].to_numpy(float)
     ax.set_xscale("log")
     if np.isfinite(values).any():
         ax.set_xlim(np.nanmin(values) / 1.5, np.nanmax(values) * 1.5)
     else:
-        ax.text(0.5, 0.5, "not estimable: too few requests", transform=ax.transAxes, ha="center", color=QUIET)
+        ax.text(0.5, 0.5, "not known: too few requests", transform=ax.transAxes, ha="center", color=QUIET)
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_duration(value)))
-    ax.set_xlabel("service time")
+    ax.set_xlabel(label)
 
 
 def _handles(percentiles: Sequence[float]) -> list[Artist]:

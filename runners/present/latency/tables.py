@@ -1,4 +1,4 @@
-"""Tables of systems at the same offered rate: the rates, and service times beside the published ones."""
+"""Tables of systems at the same offered rate: the rates, times beside the published ones, and two load generators side by side."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import Any
 
 import pandas as pd
 
+from runners.core.records import percentile_column
 from runners.core.run_manifest import PlannedRates
 from runners.core.thresholds import LEAST_OFFERED
-from runners.core.units import RATES, TIMES, amount, quantity
+from runners.core.units import RATES, RATIOS, TIMES, amount, quantity
 from runners.present.kit.frames import cell_of, ordered
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.latency.charts import BURSTS, NOT_RANKED, statistic_words
+from runners.present.latency.charts import BURSTS, NOT_RANKED, caveat, kind, statistic_words
+from runners.present.narrative import Narrative
 from runners.present.proxies.tables import name_cell
 from runners.present.throughput.tables import without_number
 
 _PUBLISHED = ("p50_s", "p90_s", "p99_s", "p99_9_s", "p99_99_s", "max_s", "tm99_s", "stddev_s")
+_SIDE_BY_SIDE = (50.0, 90.0, 99.0, 99.9)
 _WITHOUT_INTERVAL = ("max_s", "tm99_s", "stddev_s")
 
 
@@ -35,7 +38,9 @@ def rates(planned: PlannedRates | None, cells: pd.DataFrame) -> Fragment:
         rows.append(
             [name_cell(system), *carried, *(_achieved(cell_of(cells, system, workload)) for workload in offered)]
         )
-    return table("Rates: planned from what the slowest of those compared carries", heads, [Group("", rows)])
+    return table(
+        "Rates: planned from what direct access and the slowest of those compared carry", heads, [Group("", rows)]
+    )
 
 
 def published_form(cells: pd.DataFrame, figures: pd.DataFrame) -> Fragment:
@@ -57,11 +62,52 @@ def published_form(cells: pd.DataFrame, figures: pd.DataFrame) -> Fragment:
             rows.append([name_cell(row["system"]), rate, *(_both(row, name, beside) for name in _PUBLISHED)])
         groups.append(Group(f"{workload}, {_offered(cells, workload)} offered", rows))
     return table(
-        f"Service times measured here, with 95 % intervals; below them the published ones, of another machine and other versions. "
-        f"{BURSTS} {NOT_RANKED}",
+        f"{kind(cells).capitalize()}s measured here, with 95 % intervals; below them the published ones of perf-gauge, of another "
+        f"machine and other versions. {caveat(cells)} Not known: fewer than 10 samples beyond.",
         heads,
         groups,
     )
+
+
+def generators_compared(cells: pd.DataFrame, repeated: Mapping[str, str]) -> Fragment:
+    """Return the times of two load generators at the same rate side by side; `repeated` is the second's workload → the first's."""
+    if not repeated:
+        return Narrative(["This run measured each rate with one load generator."]).fragment
+    first, second = _generators(cells, *next(iter(repeated.items())))
+    heads = [("system", f"{second}: achieved"), *((f"p{at:g}", f"{first}; below: {second}") for at in _SIDE_BY_SIDE)]
+    groups = []
+    for again, workload in repeated.items():
+        rows = []
+        for system in ordered(cells[cells["workload"] == again]["system"]):
+            sides = [cell_of(cells, system, name) for name in (workload, again)]
+            rows.append(_side_by_side(system, *sides))
+        groups.append(Group(f"{workload}, {_offered(cells, workload)} offered", rows))
+    return table(
+        f"{second}, the published tool, beside {first}. {BURSTS} {NOT_RANKED}",
+        [*heads, ("p50", f"{second} ÷ {first}")],
+        groups,
+    )
+
+
+def _generators(cells: pd.DataFrame, again: str, workload: str) -> tuple[str, str]:
+    first, second = (
+        str(cells.loc[cells["workload"] == name, "generator"].dropna().iloc[0]) for name in (workload, again)
+    )
+    return first, second
+
+
+def _side_by_side(system: str, first: pd.Series | None, second: pd.Series | None) -> list[Cell]:
+    if first is None or second is None or "ok" not in (first["status"], second["status"]):
+        return [name_cell(system), *[Cell("–")] * (len(_SIDE_BY_SIDE) + 1)]
+    columns = [percentile_column(at) for at in _SIDE_BY_SIDE]
+    achieved = second["throughput_rps"] / second["offered_rps"]
+    cells = [Cell(_known(first[name]), _known(second[name])) for name in columns]
+    ratio = Cell(amount(second["p50_s"] / first["p50_s"], RATIOS))
+    return [Cell(system, f"{achieved:.1%}", name_cell(system).kind), *cells, ratio]
+
+
+def _known(value: float) -> str:
+    return "not known" if pd.isna(value) else amount(value, TIMES)
 
 
 def _published_row(cells: pd.DataFrame, figures: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series | None:
@@ -82,9 +128,7 @@ def _both(row: Mapping[str, Any], name: str, published: pd.Series | None) -> Cel
     else:
         stem = name.removesuffix("_s")
         low, high = (float(row.get(f"{stem}_{end}_s", float("nan"))) for end in ("low", "high"))
-        own = (
-            Cell(quantity(row[name], low, high, TIMES)) if pd.notna(row[name]) else Cell("not estimable", kind="muted")
-        )
+        own = Cell(quantity(row[name], low, high, TIMES)) if pd.notna(row[name]) else Cell("not known", kind="muted")
     if published is None or pd.isna(published.get(name)):
         return own
     return Cell(own.text, f"published {amount(published[name], TIMES)}", own.kind)

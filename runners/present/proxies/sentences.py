@@ -10,8 +10,9 @@ from runners.analyse.results import Results
 from runners.core.run_manifest import RelayNotes
 from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATIOS, TIMES, format_size, listing, quantity
-from runners.present.kit.frames import cell_of, is_client_bound, leaders, measured, without_control, workload_title
-from runners.present.latency.charts import BURSTS, NOT_RANKED
+from runners.present.kit.frames import cell_of, is_client_bound, leaders, measured, without_control
+from runners.present.latency import sentences as latency_sentences
+from runners.present.latency.sentences import at_rate
 from runners.present.throughput import sentences
 from runners.present.throughput.limits import backend_limited, backend_name, limit
 
@@ -21,7 +22,7 @@ _MOST_NAMED = 3
 def conclusions(results: Results) -> list[str]:
     """Return the conclusions: first the headline (CPU time), and who shares its intervals, memory, capacity and relay cases.
 
-    Service times come last. They are not ranked: see :data:`runners.present.latency.charts.BURSTS`.
+    What proxies add to the response time comes after them: see :mod:`runners.present.latency.sentences`.
     """
     notes = results.manifest.notes
     costs = [_cost(results, workload) for workload in results.fixed_rate]
@@ -31,12 +32,13 @@ def conclusions(results: Results) -> list[str]:
     if first and results.profile == "quick":
         first[0] = f"Smoke run, not evidence: {first[0]}"
     rest = [
+        *latency_sentences.conclusions(results),
         *_failed_cases(notes),
         *(said for pair in zip(costs[1:], shared[1:], strict=True) for said in pair),
         *carried[1:],
     ]
     rest += [said(results, workload) for workload in results.ranked for said in (_slower, _behind)]
-    rest += [f"{BURSTS} {NOT_RANKED}", *(_missed(results, workload) for workload in results.fixed_rate)]
+    rest += [_missed(results, workload) for workload in results.fixed_rate]
     return [*first, *_said(rest)] if first else []
 
 
@@ -49,7 +51,7 @@ def _cost(results: Results, workload: str) -> str:
     rows, unit = _costs(results, workload), _unit(results, workload)
     if rows.empty:
         return ""
-    title, (least, most) = _title(results, workload), (rows.iloc[0], rows.iloc[-1])
+    title, (least, most) = at_rate(results.cells, workload), (rows.iloc[0], rows.iloc[-1])
     if len(rows) == 1:
         return f"{title}: {least['system']} needs {_time(least)} of CPU per {unit}."
     if _overlap(least, most):
@@ -76,7 +78,7 @@ def _overlaps(results: Results, workload: str) -> str:
             if row["system"] not in {other["system"] for other in ends} and _overlap(row, end)
         ]
         parts += [f"{listing(near)} from {end['system']}"] if near else []
-    return f"{_title(results, workload)}: not told apart by CPU time: {'; '.join(parts)}." if parts else ""
+    return f"{at_rate(results.cells, workload)}: not told apart by CPU time: {'; '.join(parts)}." if parts else ""
 
 
 def _memory(results: Results) -> str:
@@ -97,7 +99,7 @@ def _capacity(results: Results, workload: str) -> str:
     least = "at least " if is_client_bound(results.cells, leader, workload) else ""
     rate = sentences.rate(results, leader, workload)
     direct = ", direct access," if leader == results.baseline else ""
-    return f"{_title(results, workload)}: {leader}{direct} completed most, {least}{rate}; {_limit(results, leader, workload)}."
+    return f"{at_rate(results.cells, workload)}: {leader}{direct} completed most, {least}{rate}; {_limit(results, leader, workload)}."
 
 
 def _limit(results: Results, system: str, workload: str) -> str:
@@ -125,7 +127,7 @@ def _slower(results: Results, workload: str) -> str:
         return ""
     more = f"; and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
     leader = rows["system_b"].iloc[0]
-    return f"{_title(results, workload)}: slower than {leader}: {'; '.join(parts[:_MOST_NAMED])}{more}."
+    return f"{at_rate(results.cells, workload)}: slower than {leader}: {'; '.join(parts[:_MOST_NAMED])}{more}."
 
 
 def _behind(results: Results, workload: str) -> str:
@@ -139,7 +141,7 @@ def _behind(results: Results, workload: str) -> str:
         ("This throughput is", "it", "proxy") if len(limited) == 1 else ("These throughputs are", "them", "proxies")
     )
     said = f"{these} the backend's; comparisons with {them} say nothing about the {who}."
-    return f"{_title(results, workload)}: {backend} was the limit of {listing(limited)}. {said}"
+    return f"{at_rate(results.cells, workload)}: {backend} was the limit of {listing(limited)}. {said}"
 
 
 def _relaying(notes: Mapping[str, RelayNotes | None]) -> str:
@@ -172,7 +174,7 @@ def _missed(results: Results, workload: str) -> str:
     rows = rows[(rows["workload"] == workload) & (rows["throughput_rps"] < LEAST_OFFERED * rows["offered_rps"])]
     parts = [f"{row.system} {row.throughput_rps / row.offered_rps:.1%}" for row in rows.itertuples()]
     return (
-        f"{_title(results, workload)}: achieved less than 99 % of the rate: {listing(parts)}; their times are those of less load."
+        f"{at_rate(results.cells, workload)}: achieved less than 99 % of the rate: {listing(parts)}; their times are those of less load."
         if parts
         else ""
     )
@@ -206,10 +208,3 @@ def _unit(results: Results, workload: str) -> str:
     loads = results.manifest.rates.loads if results.manifest.rates else []
     single = {load.shape.name for load in loads if load.shape.keepalive_requests == 1}
     return "connection" if shapes & single else "request"
-
-
-def _title(results: Results, workload: str) -> str:
-    """The workload with what was offered."""
-    offered = results.cells[results.cells["workload"] == workload]["offered_rps"].dropna()
-    title = workload_title(results.cells, workload)
-    return f"{title}, {offered.iloc[0]:,.0f}/s" if len(offered) else title

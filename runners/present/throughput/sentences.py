@@ -8,11 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.cells import LEAST_LITTLE
-from runners.analyse.latencies import IN_BURSTS
 from runners.analyse.results import Results
 from runners.core.records import Interval
-from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, listing, quantity
+from runners.core.units import PERCENT, RATES, RATIOS, amount, listing, quantity
 from runners.present.kit.frames import (
     band_words,
     cell_of,
@@ -122,33 +120,6 @@ def order(results: Results, workload: str) -> str:
     if failing:
         text += f" Not ranked, for its errors: {listing(failing)}."
     return text
-
-
-def tail(results: Results, workload: str) -> str:
-    """The 99th percentile of the service time: the lowest and the highest of the systems for which it means something."""
-    known = without_control(measured(results.cells))
-    known = known[known["workload"] == workload]
-    # Times of requests in bursts are shown, and rank nobody.
-    bursts = known["generator"].isin(IN_BURSTS) if "generator" in known else pd.Series(False, index=known.index)
-    rows = known[known["p99_s"].notna() & ~bursts].sort_values("p99_s", kind="stable")
-    title = workload_title(results.cells, workload)
-    waited = known[known["little_ratio"] < LEAST_LITTLE] if "little_ratio" in known else known.iloc[:0]
-    parts = [f"{row.system} ({amount(row.little_ratio, PERCENT)})" for row in waited.itertuples()]
-    without = (
-        f" No percentiles for {listing(parts)}: by Little's law requests waited in the load generator." if parts else ""
-    )
-    if rows.empty:
-        return f"{title}:{without}" if without else ""
-    low, high = rows.iloc[0], rows.iloc[-1]
-    text = f"{title}: 99 % of the responses came within {_p99(low)} from {low['system']}"
-    if len(rows) > 1:
-        text += f", the shortest such time, and within {_p99(high)} from {high['system']}, the longest"
-        text += "; the intervals overlap" if low["p99_high_s"] >= high["p99_low_s"] else ""
-    return f"{text}.{without}"
-
-
-def _p99(row: pd.Series) -> str:
-    return quantity(row["p99_s"], row["p99_low_s"], row["p99_high_s"], TIMES)
 
 
 def above_floor(results: Results, workload: str) -> str:

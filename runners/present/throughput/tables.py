@@ -30,9 +30,25 @@ def results(cells: pd.DataFrame, published: pd.DataFrame | None = None) -> Fragm
 
     Two tables, throughput with its cost and service times: neither is wider than a laptop's window.
     """
-    groups = [(_group_title(cells, name), cells[cells["workload"] == name]) for name in ordered(cells["workload"])]
-    times = [Group(title, [_times(row) for row in rows.to_dict("records")]) for title, rows in groups]
-    return joined(_costs(groups, published), table("Service times", _TIME_HEADS, times))
+    return joined(costs(cells, published), service_times(cells))
+
+
+def costs(cells: pd.DataFrame, published: pd.DataFrame | None = None) -> Fragment:
+    """Return the table of throughput and what it costs, with published throughputs of another machine beside them."""
+    return _costs([(_group_title(cells, name), rows) for name, rows in _by_workload(cells)], published)
+
+
+def service_times(cells: pd.DataFrame) -> Fragment:
+    """Return the table of percentiles."""
+    rows = [
+        (_group_title(cells, name), [_times(row) for row in part.to_dict("records")])
+        for name, part in _by_workload(cells)
+    ]
+    return table("Service times", _TIME_HEADS, [Group(*each) for each in rows])
+
+
+def _by_workload(cells: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    return [(name, cells[cells["workload"] == name]) for name in ordered(cells["workload"])]
 
 
 def _group_title(cells: pd.DataFrame, workload: str) -> str:
@@ -123,12 +139,7 @@ def _published(published: pd.DataFrame, row: Mapping[str, Any], *, with_source: 
     found = cell_of(published, row["system"], row["workload"])
     if found is None:
         return Cell("", kind="published")
-    p99 = f"p99 {amount(found['p99_s'], TIMES)}" if pd.notna(found["p99_s"]) else ""
-    return Cell(
-        amount(found["throughput_rps"], RATES),
-        " · ".join(filter(None, (p99, found["source"] if with_source else ""))),
-        "published",
-    )
+    return Cell(amount(found["throughput_rps"], RATES), found["source"] if with_source else "", "published")
 
 
 _SHOWN_PLACES = 3

@@ -1,0 +1,92 @@
+"""Response times of endpoints at a fixed rate, the same for all servers of a column, beside their throughput."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from runners.core.units import TIMES, quantity
+from runners.present.endpoints.tables import columns, title_of
+from runners.present.kit.frames import cell_of, measured, ordered, without_control
+from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.theme import Chart
+from runners.present.latency import charts
+from runners.present.narrative import Narrative
+from runners.present.throughput.tables import estimate, throughput, without_number
+
+NONE = "This run measured no fixed rate."
+
+
+def at_rates(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells of the published columns at a fixed rate."""
+    if "offered_rps" not in cells:
+        return cells.iloc[:0]
+    return cells[cells["base_workload"].isin(columns(cells)) & cells["offered_rps"].notna()]
+
+
+def at_fixed_rate(cells: pd.DataFrame) -> Chart | Narrative:
+    """Chart p50, p90 and p99 at the fixed rate of each column."""
+    rows = at_rates(cells)
+    return Narrative([NONE]) if rows.empty else charts.regular(rows)
+
+
+def beside_throughput(cells: pd.DataFrame) -> Fragment:
+    """Return the table of throughput at saturation, and of the response times at the fixed rate."""
+    heads = [
+        ("system", ""),
+        ("throughput", "requests/s at saturation, 95 % interval"),
+        ("achieved", "of the fixed rate"),
+        ("p50", "response time at the rate, 95 % interval"),
+        ("p99", "response time at the rate, 95 % interval"),
+    ]
+    groups = []
+    for base, label in _labels(cells).items():
+        own = cells[cells["workload"] == label]
+        rows = [_row(cell_of(cells, system, base), cell_of(own, system, label)) for system in ordered(own["system"])]
+        groups.append(Group(_titled(cells, base, label), rows))
+    return table("Throughput, and response times at the same rate for all", heads, groups)
+
+
+def slowest_and_quickest(cells: pd.DataFrame) -> str:
+    """Return the sentence about the shortest and the longest p99 of each column at its fixed rate."""
+    parts = []
+    for base, label in _labels(cells).items():
+        rows = without_control(measured(cells))
+        rows = rows[(rows["workload"] == label) & rows["p99_s"].notna()].sort_values("p99_s", kind="stable")
+        if len(rows) < 2:
+            continue
+        low, high = rows.iloc[0], rows.iloc[-1]
+        overlap = "" if low["p99_high_s"] < high["p99_low_s"] else " (not told apart)"
+        parts.append(
+            f"{_titled(cells, base, label)}: {low['system']} {_p99(low)} to {high['system']} {_p99(high)}{overlap}"
+        )
+    return (
+        f"p99 response times at half of the slowest server's capacity, from the shortest to the longest: {'; '.join(parts)}."
+        if parts
+        else ""
+    )
+
+
+def _labels(cells: pd.DataFrame) -> dict[str, str]:
+    """Return the workload of each column → the same at its fixed rate."""
+    rows = at_rates(cells).drop_duplicates("base_workload")
+    return dict(zip(rows["base_workload"], rows["workload"], strict=True))
+
+
+def _titled(cells: pd.DataFrame, base: str, label: str) -> str:
+    offered = cells.loc[cells["workload"] == label, "offered_rps"].dropna().iloc[0]
+    return f"{title_of(cells, base, columns(cells)[base])}, {offered:,.0f}/s"
+
+
+def _row(closed: pd.Series | None, at_rate: pd.Series | None) -> list[Cell]:
+    assert at_rate is not None, "the row of a cell"
+    name, known = Cell(at_rate["system"]), Cell("–", kind="muted")
+    if closed is not None:
+        known = throughput(closed.to_dict()) if closed["status"] == "ok" else without_number(closed["status"])
+    if at_rate["status"] != "ok":
+        return [name, known, without_number(at_rate["status"]), Cell("–"), Cell("–")]
+    achieved = Cell(f"{at_rate['throughput_rps'] / at_rate['offered_rps']:.1%}")
+    return [name, known, achieved, *(estimate(at_rate.to_dict(), column, TIMES) for column in ("p50_s", "p99_s"))]
+
+
+def _p99(row: pd.Series) -> str:
+    return quantity(row["p99_s"], row["p99_low_s"], row["p99_high_s"], TIMES)
