@@ -12,6 +12,7 @@ from runners.core.parameters import (
     changed_parameters,
     check_parameters,
     from_notebook,
+    validated,
 )
 
 DECODE = "02-json-decode"
