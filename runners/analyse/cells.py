@@ -48,7 +48,7 @@ def build_cells(
     rss_peak_bytes, pss_bytes, fds_count, established_count (connections, by the kernel's table), threads_count,
     context_switches_per_request_ratio; generator_cpu_per_request_s and backend_cpu_per_request_s (sampled; NaN without a
     backend); offered_rps (NaN in a closed loop); server_busy_fraction, server_used_fraction (its own part of that) and
-    those of generator and backend; errors_count, bottleneck, warnings, status.
+    those of generator and backend; errors_count, bottleneck, remarks (names of failed checks), warnings (with what was found), status.
     """
     rows = [
         _cell(tables, of_cell(throughputs, system.name, workload.label), system, workload)
@@ -102,11 +102,14 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, asked: Workload)
         f"{name}: {group['detail'].iloc[0]} ({len(group)} of {(checks['name'] == name).sum()} trials)"
         for name, group in failed.groupby("name", sort=False)
     ]
+    remarks = list(failed["name"].unique())
     if not failures.empty:
-        warnings.append(f"failed in {len(failures)} of {made} blocks: {failures['message'].iloc[0]}")
+        remarks.append(f"failed in {len(failures)} of {made} blocks")
+        warnings.append(f"{remarks[-1]}: {failures['message'].iloc[0]}")
     row: dict[str, Any] = {"system": system, "server": planned.server, "codec": planned.codec}
     row |= workload_columns(asked)
-    row |= {"launches_count": len(launches), "launches_made_count": made, "warnings": warnings, "status": "ok"}
+    row |= {"launches_count": len(launches), "launches_made_count": made}
+    row |= {"remarks": remarks, "warnings": warnings, "status": "ok"}
     if not rows.empty:
         row |= {name: rows[name].iloc[-1] for name in _DESCRIBING}
     if launches.empty:

@@ -11,6 +11,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -22,7 +23,6 @@ from runners.core.folders import PUBLISHED
 from runners.core.records import percentile_column
 from runners.core.units import parse_count, parse_duration
 from runners.generators import autocannon_text, wrk_text
-from runners.store.migrations import workload_of_label
 
 T = TypeVar("T")
 
@@ -31,6 +31,13 @@ class Written(BaseModel):
     """Data that people write: an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PublishedWorkload(Written):
+    """A workload at a number of connections; None: it was published at one only."""
+
+    name: str
+    connections: int | None = None
 
 
 class PublishedFile(Written):
@@ -73,6 +80,12 @@ def sources(folder: Path = PUBLISHED) -> dict[str, Source]:
     return read_toml(folder / "sources.toml", dict[str, Source])
 
 
+@cache
+def published_workloads(folder: Path = PUBLISHED) -> dict[str, PublishedWorkload]:
+    """Return label → workload, of those that were published at several numbers of connections; errors as of :func:`read_toml`."""
+    return read_toml(folder / "workloads.toml", dict[str, PublishedWorkload])
+
+
 def read_toml(path: Path, kind: type[T]) -> T:
     """Return what a TOML file holds, validated as `kind`.
 
@@ -108,9 +121,10 @@ def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
         if not file.repeats
         for row in read_file(folder / name / file.name, source, file)
     ]
+    levels = published_workloads(folder)
     for row in rows:
-        parts = workload_of_label(row["workload"])
-        row |= {"workload_name": parts["name"], "shape_connections_count": parts["shape"]["connections"]}
+        level = levels.get(row["workload"], PublishedWorkload(name=row["workload"]))
+        row |= {"workload_name": level.name, "shape_connections_count": level.connections}
     # Of one cell a tool's output says one thing, a sentence beside it another.
     keys = ["source", "experiment", "system", "workload"]
     return pd.DataFrame(rows).groupby(keys, sort=False, as_index=False).first()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,10 +37,17 @@ class Results(RunRecord):
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.cells.build_cells`."""
+        """See :func:`runners.analyse.cells.build_cells`; ``planned_workload`` is the workload whatever its tier of the planned rate."""
         planned = [(self.systems[system], self.workloads[workload]) for system, workload in self.manifest.cells]
         planned = [(system, workload) for system, workload in planned if not workload.shape.objectives]
-        return build_cells(self.tables, self.throughputs, planned, self.manifest.nonconforming)
+        cells = build_cells(self.tables, self.throughputs, planned, self.manifest.nonconforming)
+        rates = self.manifest.rates
+        named = {load.shape.name: load.load for load in rates.loads} if rates else {}
+        labels = {
+            label: replace(each, shape=replace(each.shape, name=named.get(each.shape.name, each.shape.name))).label
+            for label, each in self.workloads.items()
+        }
+        return cells.assign(planned_workload=cells["workload"].map(labels))
 
     @property
     def fixed_rate(self) -> list[str]:

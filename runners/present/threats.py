@@ -114,7 +114,7 @@ def _in_turns(results: Results) -> pd.DataFrame:
 
 
 def _virtual(results: Results) -> str:
-    if not str(results.machine.get("virtual_machine", "no")).startswith("yes"):
+    if results.machine.get("virtual_machine", "no") == "no":
         return ""
     speed = results.trials["speed_ratio"].dropna()
     seen = f": its CPUs ran at {amount(speed.mean(), PERCENT)} of their undisturbed speed" if len(speed) else ""

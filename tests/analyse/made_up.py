@@ -4,6 +4,10 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from runners.analyse.cells import workload_columns
+from runners.core.records import LoadProfile, Workload
+from runners.store.migrations import workload_of_label
+
 # A run gives these no interval.
 WITHOUT_INTERVAL = {"errors_count", "threads_count", "build_s"}
 LAUNCHES = 8
@@ -24,9 +28,15 @@ class MadeUp:
         return {"ratio": ratio, **ends, "p_value": 0.0, "blocks_count": LAUNCHES}
 
 
+def labelled(label):
+    """Return the columns of a workload with this label."""
+    parts = workload_of_label(label)
+    return workload_columns(Workload(**{**parts, "shape": LoadProfile(**parts["shape"])}))
+
+
 def cell(system, workload, width=0.001, generator="perf-gauge", **amounts):
     """A cell: its amounts, with intervals of a relative half-width for those that have them."""
-    row = {"system": system, "workload": workload, "status": "ok", "bottleneck": "server", "generator": generator}
+    row = {"system": system, **labelled(workload), "status": "ok", "bottleneck": "server", "generator": generator}
     row["launches_count"] = LAUNCHES
     for name, value in amounts.items():
         row[name] = value

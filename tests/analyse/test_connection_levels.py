@@ -1,16 +1,19 @@
 """Levels of a load that stand for one another, and that the verdict says so."""
 
+import math
+
 import pandas as pd
 import pytest
 
 from runners.analyse.claims.judgements import judge
-from runners.analyse.claims.register import Claim, like_column, like_workload, nearest_workload
+from runners.analyse.claims.register import Claim, like_column, like_workload, load_claims, nearest_workload
 from runners.analyse.claims.review import ranks_compared
+from runners.analyse.published import figures, published_workloads
 from tests.analyse.made_up import cell, run_of
 
 
 @pytest.mark.parametrize(
-    ("asked", "measured", "expected"),
+    ("wanted", "measured", "expected"),
     [
         ("json10@20000", {"json10@19900", "json10@20000"}, "json10@20000"),
         ("json10@20000", {"json10@19900", "json10@20"}, "json10@19900"),
@@ -21,8 +24,9 @@ from tests.analyse.made_up import cell, run_of
         ("decode-10", {"decode-9"}, "decode-10"),
     ],
 )
-def test_the_nearest_level_within_five_percent_stands_in(asked, measured, expected):
-    assert nearest_workload(asked, measured) == expected
+def test_the_nearest_level_within_five_percent_stands_in(wanted, measured, expected):
+    cells = pd.DataFrame([cell("a", label) for label in sorted(measured)])
+    assert nearest_workload(wanted, cells) == expected
 
 
 @pytest.mark.parametrize(
@@ -39,8 +43,19 @@ def test_what_wrk_corrects_before_it_prints_has_a_column_of_its_own(metric, gene
 
 
 def test_the_workload_that_the_same_generator_measured_is_preferred():
-    assert like_workload("text", "autocannon", {"text", "text@autocannon"}) == "text@autocannon"
-    assert like_workload("text", "wrk", {"text", "text@autocannon"}) == "text"
+    cells = pd.DataFrame([cell("a", "text"), cell("a", "text@autocannon")])
+    assert like_workload("text", "autocannon", cells) == "text@autocannon"
+    assert like_workload("text", "wrk", cells) == "text"
+
+
+def test_a_label_says_nothing_where_the_columns_say_otherwise():
+    cells = pd.DataFrame([cell("a", "json10@19900")]).assign(shape_connections_count=math.nan)
+    assert nearest_workload("json10@20000", cells) == "json10@20000"
+
+
+def test_every_published_level_is_declared():
+    labels = {label for claim in load_claims() for label in claim.workloads} | set(figures()["workload"])
+    assert {label for label in labels if label.partition("@")[2].isdigit()} == set(published_workloads())
 
 
 def published(**rates):

@@ -69,7 +69,7 @@ def _cell(system, label):
     cost = 0.95 / rate if not asks else 0.5 / rate
     row = {
         "system": system, "server": system, "codec": None, **labelled(label), "status": "ok",
-        "generator": shape or "first", "operations_count": np.nan, "body_bytes": 0, "errors_count": 0, "warnings": [],
+        "generator": shape or "first", "operations_count": np.nan, "body_bytes": 0, "errors_count": 0, "remarks": [],
         "records_count": float(workload.partition("-")[2] or np.nan),
         "throughput_rps": rate, "throughput_low_rps": rate * 0.97, "throughput_high_rps": rate * 1.03,
         "launches_count": 4, "launches_made_count": 4, "little_ratio": 0.99,

@@ -5,19 +5,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from runners.analyse.cells import workload_columns
 from runners.core.records import (
     CONTROL,
     GENERATOR_LIMITED,
     PERCENTILES,
     Interval,
-    LoadProfile,
-    Workload,
     percentile_column,
 )
 from runners.core.run_manifest import RunManifest
 from runners.stats.verdicts import bound, verdict
-from runners.store.migrations import workload_of_label
+from tests.analyse import made_up
 from tests.analyse.synthetic import manifest
 
 FLOORS = {"gin": 78_000.0, "drogon": 121_000.0}
@@ -79,9 +76,8 @@ class Sample:
 
 
 def labelled(label):
-    """The columns of a workload with this label."""
-    parts = workload_of_label(label)
-    return workload_columns(Workload(**{**parts, "shape": LoadProfile(**parts["shape"])}))
+    """Return the columns of a workload with this label, at a rate of one tier."""
+    return made_up.labelled(label) | {"planned_workload": label}
 
 
 def make_sample(seed: int = 1) -> Sample:
@@ -138,7 +134,7 @@ def _cell(draw, system, server, codec, workload, operations, rate):
         "bottleneck": "server",
         "launches_count": 8,
         "launches_made_count": 8,
-        "warnings": ["flagged: steal 2.4 %"] if system == "drogon+glaze" else [],
+        "remarks": ["flagged"] if system == "drogon+glaze" else [],
         "status": "ok",
     }
     for place, percentile in enumerate(PERCENTILES):

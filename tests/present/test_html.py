@@ -43,7 +43,7 @@ def hostile_sample():
     for frame in (run.cells, run.comparisons, run.shares, run.curves, run.trials, run.checks, run.published):
         frame.replace({name: HOSTILE, "webserver-benchmarks": HOSTILE, "held": HOSTILE}, inplace=True)
     run.checks.loc[:, ["detail", "advice", "name"]] = HOSTILE
-    run.cells["warnings"] = [[HOSTILE]] * len(run.cells)
+    run.cells["remarks"] = [[HOSTILE]] * len(run.cells)
     run.cells.loc[run.cells.index[0], "status"] = f"failed: {HOSTILE}"
     run.machine[HOSTILE] = {HOSTILE: [HOSTILE]}
     return run

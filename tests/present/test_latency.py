@@ -27,7 +27,8 @@ ADDED_US = {DIRECT: 0, "haproxy-tcp": 300, "asio-relay": 310, "pproxy": 4000, CO
 def cell(system, workload, achieved=1.0, status="ok"):
     middle_s = (500 + ADDED_US[system]) * 1e-6
     row = {"system": system, "server": DIRECT if system == CONTROL else system, "codec": None, **labelled(workload)}
-    row |= {"operations_count": math.nan, "offered_rps": OFFERED[workload], "status": status, "warnings": []}
+    row |= {"operations_count": math.nan, "offered_rps": OFFERED[workload], "status": status, "remarks": []}
+    row["planned_workload"] = SLOW
     row |= {"throughput_rps": OFFERED[workload] * achieved, "generator": "perf-gauge"}
     for place, percentile in enumerate(PERCENTILES):
         name = percentile_column(percentile).removesuffix("_s")

@@ -39,7 +39,7 @@ def cell(system, workload, offered=math.nan):
     rate = RATES[system] if math.isnan(offered) else offered
     cpu_s = CPU_US[system] * 1e-6
     row = {"system": system, "server": DIRECT if system == CONTROL else system, "codec": None, **labelled(workload)}
-    row |= {"operations_count": math.nan, "offered_rps": offered, "status": "ok", "warnings": [], "errors_count": 0}
+    row |= {"operations_count": math.nan, "offered_rps": offered, "status": "ok", "remarks": [], "errors_count": 0}
     row |= {"generator": "wrk" if workload == MAXIMUM else "perf-gauge", "little_ratio": 1.0, "errors_fraction": 0.0}
     row |= {"throughput_rps": rate, "throughput_low_rps": rate * 0.97, "throughput_high_rps": rate * 1.03}
     for place, percentile in enumerate(PERCENTILES):

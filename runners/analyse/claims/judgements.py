@@ -98,8 +98,7 @@ def judge(claim: Claim, figures: pd.DataFrame, measured: Mapping[str, Measured])
         why = claim.untestable or f"no run of {claim.experiment} here"
         return Judgement(NOT_TESTABLE, why, amounts=(math.nan,) * len(claim.cells))
     generator = str(next(iter(figures.loc[figures["source"] == claim.source, "generator"]), ""))
-    known = set(run.cells["workload"])
-    workloads = tuple(like_workload(name, generator, known) for name in claim.workloads)
+    workloads = tuple(like_workload(name, generator, run.cells) for name in claim.workloads)
     like = claim.model_copy(update={"workloads": workloads, "metric": like_column(claim.metric, generator)})
     lacking = [missing(run, like.metric, cell, generator) for cell in like.cells]
     amounts = tuple(

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections import Counter
-from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from runners.analyse.published import Written, read_toml
+from runners.analyse.published import Written, published_workloads, read_toml
 from runners.core.errors import did_you_mean
 from runners.core.folders import PUBLISHED
 from runners.core.records import PERCENTILES, percentile_column
@@ -30,7 +29,6 @@ METRICS = (
 )
 # What wrk prints, it has corrected first.
 _CORRECTED = {"wrk": ("p50_s", "p75_s", "p90_s", "p99_s", "mean_s", "stddev_s", "max_s")}
-_LEVEL = re.compile(r"(?P<what>.+)@(?P<level>\d+)")
 # How far from the published level the measured one may be: a machine that cannot keep 20,000 connections open measures 19,900.
 _NEAR = 0.05
 
@@ -150,21 +148,21 @@ def like_column(metric: str, generator: str) -> str:
     return f"corrected_{metric}" if metric in _CORRECTED.get(generator, ()) else metric
 
 
-def like_workload(workload: str, generator: str, measured: Collection[str]) -> str:
+def like_workload(workload: str, generator: str, cells: pd.DataFrame) -> str:
     """Return the label of the workload as `generator` measured it (``text@autocannon``), else that of the nearest level."""
-    by_generator = f"{workload}@{generator}"
-    return by_generator if by_generator in measured else nearest_workload(workload, measured)
+    own = cells.loc[(cells["base_workload"] == workload) & (cells["shape"] == generator), "workload"]
+    return str(next(iter(own), nearest_workload(workload, cells)))
 
 
-def nearest_workload(workload: str, measured: Collection[str]) -> str:
+def nearest_workload(workload: str, cells: pd.DataFrame) -> str:
     """Return the measured workload at the nearest level within 5 %, for example ``json10@19900`` for ``json10@20000``.
 
     The label itself where it was measured, has no level, or none is near.
     """
-    asked = _LEVEL.fullmatch(workload)
-    if asked is None or workload in measured:
+    published = published_workloads().get(workload)
+    if published is None or published.connections is None or workload in set(cells["workload"]):
         return workload
-    level = int(asked["level"])
-    found = [known for name in measured if (known := _LEVEL.fullmatch(name)) and known["what"] == asked["what"]]
-    near = [known for known in found if abs(int(known["level"]) - level) <= _NEAR * level]
-    return min(near, key=lambda known: abs(math.log(int(known["level"]) / level)), default=asked).string
+    levels = cells[cells["workload_name"] == published.name].dropna(subset=["shape_connections_count"])
+    factors = levels["shape_connections_count"].astype(float) / published.connections
+    near = factors[(factors - 1).abs() <= _NEAR]
+    return str(levels.loc[np.log(near).abs().idxmin(), "workload"]) if len(near) else workload

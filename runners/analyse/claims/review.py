@@ -1,6 +1,6 @@
 """All claims of the register together: which of them count, Holm's correction, and how the published ranks agree with the measured.
 
-Restatements (:mod:`runners.analyse.claims.review`) and absolutes are shown beside the measured values. They have no verdict and no p-value.
+Restatements and absolutes are shown beside the measured values. They have no verdict and no p-value.
 """
 
 from __future__ import annotations
@@ -67,8 +67,7 @@ def ranks_compared(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> p
             continue
         cells = measured[experiment].cells
         cells = cells[cells["status"] == "ok"]
-        known = set(cells["workload"])
-        like = theirs.assign(workload=[like_workload(name, generator, known) for name in theirs["workload"]])
+        like = theirs.assign(workload=[like_workload(name, generator, cells) for name in theirs["workload"]])
         for metric in (name for name in _RANKED if name in theirs and like_column(name, generator) in cells):
             own = cells[["system", "workload"]].assign(measured=cells[like_column(metric, generator)])
             own = own[~in_bursts(cells)] if metric != "throughput_rps" else own

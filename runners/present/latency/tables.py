@@ -112,13 +112,11 @@ def _known(value: float) -> str:
 
 def _published_row(cells: pd.DataFrame, figures: pd.DataFrame, row: Mapping[str, Any]) -> pd.Series | None:
     """Return the published row of a system, beside the highest rate at which it was measured, as it was published."""
-    found = figures[figures["system"] == row["system"]]
-    found = found[[row["workload"].startswith(workload) for workload in found["workload"]]]
+    found = figures[(figures["system"] == row["system"]) & (figures["workload"] == row["planned_workload"])]
     if found.empty:
         return None
-    stem = found["workload"].iloc[0]
     fixed_rate = cells[(cells["system"] == row["system"]) & (cells["status"] == "ok") & cells["offered_rps"].notna()]
-    fixed_rate = fixed_rate[fixed_rate["workload"].str.startswith(stem)]
+    fixed_rate = fixed_rate[fixed_rate["planned_workload"] == row["planned_workload"]]
     return found.iloc[0] if row["offered_rps"] == fixed_rate["offered_rps"].max() else None
 
 

@@ -66,15 +66,10 @@ def _costs(groups: Sequence[tuple[str, pd.DataFrame]], published: pd.DataFrame |
 
     def line(row: Mapping[str, Any]) -> list[Cell]:
         also = [_published(published, row, with_source=not named)] if published is not None and shown else []
-        return [*_cost(row), *also, Cell("; ".join(_remark(warning) for warning in row["warnings"]), kind="words")]
+        return [*_cost(row), *also, Cell("; ".join(row["remarks"]), kind="words")]
 
     parts = [Group(title, [line(row) for row in rows.to_dict("records")]) for title, rows in groups]
     return table("Results: throughput and what it costs", [*_COST_HEADS, *beside, ("remarks", "")], parts)
-
-
-def _remark(warning: str) -> str:
-    """The name of what a warning is about; the table of checks says more."""
-    return warning.split(":", 1)[0]
 
 
 def _system(row: Mapping[str, Any]) -> Cell:
