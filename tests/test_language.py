@@ -68,6 +68,9 @@ NAMES = {
     "on_trial": "claim review",
     "planning": "plan table",
     "run_record": "manifest",
+    "OnTrial": "ClaimReview",
+    "Evidence": "SelectedRun",
+    "measure_faults": "measure_flaws",
 }
 STILL_THERE: set[str] = set()
 # Rooms in which each docstring of a function begins with one of these verbs. The others follow.

@@ -145,8 +145,8 @@ class Parameters(BaseModel):
     budget_minutes: float = Field(
         0.0, ge=0, description="measuring stops after this time; 0: the profile's, but not before `min_blocks`"
     )
-    measure_faults: bool = Field(
-        True, description="whether the faults of published set-ups are measured, where an experiment is about that"
+    measure_flaws: bool = Field(
+        True, description="whether the flaws of published set-ups are measured, where an experiment is about that"
     )
     seed: int = Field(1, ge=0, description="of request bodies, orders and resampling")
     run_id: str = Field("", description="name of the run; an interrupted run goes on under its name; empty: a new one")

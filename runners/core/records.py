@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 TRIAL_SCHEMA = "wrkbook.trial/7"
-RUN_SCHEMA = "wrkbook.run/4"
-SUMMARY_SCHEMA = "wrkbook.summary/4"
+RUN_SCHEMA = "wrkbook.run/6"
+SUMMARY_SCHEMA = "wrkbook.summary/5"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
 CONTROL = "control"

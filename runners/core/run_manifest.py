@@ -149,7 +149,7 @@ class RunManifest(Record):
     control_of : label of the system that the A/A control repeats
     windows, slices, about_machine : None where nothing was measured
     rates : None where no rate was planned
-    evidence : experiment → run-id of the runs that decide claims; None where the run reviews no claims
+    selected_runs : experiment → run-id of the runs that decide claims; None where the run reviews no claims
     """
 
     started_at: str
@@ -172,4 +172,4 @@ class RunManifest(Record):
     control_of: str | None
     about_machine: MachineSurvey | None = None
     rates: PlannedRates | None = None
-    evidence: dict[str, str] | None = None
+    selected_runs: dict[str, str] | None = None

@@ -90,7 +90,7 @@ class Experiment:
         also: Sequence[Cell] = (),
         profiles: Mapping[str, Profile] = PROFILES,
     ) -> None:
-        self.evidence: dict[str, str] | None = None  # for the manifest
+        self.selected_runs: dict[str, str] | None = None  # for the manifest
         self.run_plan = plan_run(
             name,
             check_parameters(from_notebook(namespace), name),
@@ -164,7 +164,7 @@ class Experiment:
             rates = plan_levels(settings, plan.load_levels)
         self.run_plan = plan = replace(plan, design=with_rates(plan.design, rates))
         seen = survey(probes, plan.pinning.measured, max(plan.idle_s, SURVEY_S))
-        known = {"rates": rates, "evidence": self.evidence}
+        known = {"rates": rates, "selected_runs": self.selected_runs}
         self.run.open(manifest_of(plan, image, artifacts, nonconforming, seen).model_copy(update=known))
 
     def results(self) -> Results:

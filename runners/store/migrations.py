@@ -82,12 +82,37 @@ def run_from_3(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | {"schema": "wrkbook.run/4"}
 
 
+def run_from_4(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 4 as one of schema 5, which selects runs, and calls what is wrong with published set-ups flaws."""
+    return _renamed(manifest, evidence="selected_runs") | {
+        "schema": "wrkbook.run/5",
+        "parameters": _renamed(manifest["parameters"], measure_faults="measure_flaws"),
+    }
+
+
+def run_from_5(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 5 as one of schema 6, which has the versions of components by server: no label holds both."""
+    versions = manifest["versions"]
+    components: dict[str, dict[str, str]] = {}
+    for label, version in versions.get("components", {}).items():
+        name, _, server = label.removesuffix(")").rpartition(" (")
+        components.setdefault(server, {})[name] = version
+    found = versions | {"components": components} if components else versions
+    return manifest | {"schema": "wrkbook.run/6", "versions": found}
+
+
 def trial_from_6(trial: dict[str, Any]) -> dict[str, Any]:
     """Return a trial of schema 6 as one of schema 7, whose loads may have objectives and a window of their own."""
     return trial | {"schema": "wrkbook.trial/7"}
 
 
-RUN_MIGRATIONS: Migrations = {"wrkbook.run/1": run_from_1, "wrkbook.run/2": run_from_2, "wrkbook.run/3": run_from_3}
+RUN_MIGRATIONS: Migrations = {
+    "wrkbook.run/1": run_from_1,
+    "wrkbook.run/2": run_from_2,
+    "wrkbook.run/3": run_from_3,
+    "wrkbook.run/4": run_from_4,
+    "wrkbook.run/5": run_from_5,
+}
 TRIAL_MIGRATIONS: Migrations = {"wrkbook.trial/5": trial_from_5, "wrkbook.trial/6": trial_from_6}
 
 

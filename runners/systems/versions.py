@@ -25,7 +25,7 @@ _PYTHON = ("numpy", "pandas", "scipy", "matplotlib", "seaborn", "papermill", "ju
 
 
 def component_versions(servers: list[Server], image: Image) -> dict[str, Any]:
-    """Version of each component of the servers, of the toolchain in the image, and of the Python side.
+    """Return the versions: by server those of its components; of the toolchain in the image, and of the Python side.
 
     Raises
     ------
@@ -34,9 +34,9 @@ def component_versions(servers: list[Server], image: Image) -> dict[str, Any]:
     """
     level = own_level()
     components = {
-        f"{name} ({server.name})": _version(server, where, image)
+        server.name: {name: _version(server, where, image) for name, where in server.components.items()}
         for server in servers
-        for name, where in server.components.items()
+        if server.components
     }
     return {
         "components": components,

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from runners.analyse.claims.flaws import circumstances, load_faults
+from runners.analyse.claims.flaws import circumstances, load_flaws
 from runners.analyse.claims.register import load_claims
 from runners.analyse.published import sources
 from runners.core.records import System
@@ -14,10 +14,10 @@ RUN = SimpleNamespace(
     manifest=SimpleNamespace(
         versions={
             "components": {
-                "Go (net-http)": "1.27",
-                "Express (express)": "5.3",
-                "Go (gin)": "1.27",
-                "simdjson (drogon)": "4.6",
+                "net-http": {"Go": "1.27"},
+                "express": {"Express": "5.3"},
+                "gin": {"Go": "1.27"},
+                "drogon": {"simdjson": "4.6"},
             }
         }
     ),
@@ -25,7 +25,7 @@ RUN = SimpleNamespace(
 
 
 def of(name, run=RUN):
-    return circumstances(CLAIMS[name], sources()[CLAIMS[name].source], run, load_faults())
+    return circumstances(CLAIMS[name], sources()[CLAIMS[name].source], run, load_flaws())
 
 
 def test_cpus_and_versions_stand_beside_each_other_for_the_servers_of_the_claim_alone():

@@ -11,7 +11,7 @@ from runners.core.errors import WrkbookError
     [
         {"systems": ["gin", "drogon+glaze"], "batch_sizes": [1, 10]},
         {"systems": []},
-        {"precision": 0.05, "connections": 40, "measure_faults": False, "slices": "auto", "server_cpus": "0-3"},
+        {"precision": 0.05, "connections": 40, "measure_flaws": False, "slices": "auto", "server_cpus": "0-3"},
     ],
 )
 def test_parameters_come_back_from_their_words(values):

@@ -75,9 +75,9 @@ def test_the_notebook_that_compares_runs_declares_its_own_model():
 
 def test_a_parameter_of_another_notebook_is_refused_with_a_list_of_this_ones():
     with pytest.raises(WrkbookError) as caught:
-        checked({"measure_faults": False})
+        checked({"measure_flaws": False})
     own = ", ".join(declared_parameters(DECODE))
-    assert str(caught.value).startswith("unknown parameter measure_faults")
+    assert str(caught.value).startswith("unknown parameter measure_flaws")
     assert f"02-json-decode's parameters are: {own};" in str(caught.value)
 
 
@@ -88,7 +88,7 @@ def test_every_parameter_is_one_of_some_notebook():
 
 
 def test_what_a_notebook_has_by_itself_is_not_changed():
-    values = {"connections": 80, "seed": 2, "measure_faults": True, "systems": []}
+    values = {"connections": 80, "seed": 2, "measure_flaws": True, "systems": []}
     assert changed_parameters(values, DECODE) == {"seed": 2}
     assert changed_parameters(values, "04-text-json-sql") == {"connections": 80, "seed": 2, "systems": []}
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
 DECODE = {("gin+encoding/json", "decode-10"): 8e3, ("drogon+simdjson", "decode-10"): 24e3,
           ("drogon+glaze", "decode-10"): 22e3, ("control", "decode-10"): 8e3}  # fmt: skip
 SCALE = {("net-http", "json10@20"): 60e3, ("net-http", "json10@19900"): 47e3, ("control", "json10@20"): 60e3}
-FAULTY = {("drogon-as-published+simdjson", "decode-as-published-10"): 30e3, ("drogon+simdjson", "decode-10"): 24e3,
+FLAWED = {("drogon-as-published+simdjson", "decode-as-published-10"): 30e3, ("drogon+simdjson", "decode-10"): 24e3,
           ("gin-as-published+encoding/json", "decode-as-published-10"): 4e3, ("gin+encoding/json", "decode-10"): 8e3,
           ("control", "decode-10"): 24e3}  # fmt: skip
 PLACE = "07-published-claims"
@@ -37,9 +37,9 @@ def judged(tmp_path_factory):
     run_of(raw, DECODE, run_id="plain", blocks=5, record={"control_of": "gin+encoding/json"})
     run_of(raw, SCALE, experiment="05-connection-scale", run_id="plain", blocks=5,
            record={"control_of": "net-http", "profile": "quick"})  # fmt: skip
-    evidence = {"02-json-decode": "plain", "05-connection-scale": "plain", "01-ping": "lost"}
-    record = {"control_of": "drogon+simdjson", "evidence": evidence, "parameters": PARAMETERS}
-    run_of(raw, FAULTY, experiment=PLACE, run_id="made-up", blocks=5, record=record)
+    selected = {"02-json-decode": "plain", "05-connection-scale": "plain", "01-ping": "lost"}
+    record = {"control_of": "drogon+simdjson", "selected_runs": selected, "parameters": PARAMETERS}
+    run_of(raw, FLAWED, experiment=PLACE, run_id="made-up", blocks=5, record=record)
     # Newer and preferred, but not what was written down.
     run_of(raw, DECODE, run_id="later", blocks=2, record={"control_of": "gin+encoding/json", "profile": "publication"})
     return data, wrkbook("report", "made-up", data=data)
@@ -58,15 +58,15 @@ def test_every_claim_has_a_verdict_from_the_run_that_was_written_down(judged):
     assert "json10@19900 for json10@20000" in claim(found, "go-throughput-20000-over-20")["why"]
     proxies = [each for each in found["claims"] if each["experiment"] == "06-tcp-proxies"]
     assert {each["verdict"] for each in proxies if each["standing"] == "statement"} == {"not testable here"}
-    assert found["evidence"]["01-ping"] == {"run_id": None, "why": "run lost of 01-ping is not here any more"}
+    assert found["selected_runs"]["01-ping"] == {"run_id": None, "why": "run lost of 01-ping is not here any more"}
 
 
 def test_the_effects_of_the_faults_are_in_the_summary(judged):
     data, _ = judged
     found = summary(data, "made-up")
-    views = next(each for each in found["faults"] if each["id"] == "views-and-raw-tokens")
+    views = next(each for each in found["flaws"] if each["id"] == "views-and-raw-tokens")
     assert views["ratio"]["value"] == pytest.approx(1.25, rel=0.02)
-    assert found["explained"][0]["faulty"]["value"] == pytest.approx(7.5, rel=0.05)
+    assert found["explained"][0]["flawed"]["value"] == pytest.approx(7.5, rel=0.05)
 
 
 def test_the_report_is_whole_and_needs_nothing_from_outside(judged):
@@ -92,7 +92,7 @@ def test_the_report_is_made_again_with_the_same_verdicts(judged):
 
 
 def test_without_any_run_and_without_measuring_it_says_so_and_ends_well(tmp_path):
-    outcome = wrkbook("run", "07", "--run-id", "none", "-p", "measure_faults", "False", data=tmp_path)
+    outcome = wrkbook("run", "07", "--run-id", "none", "-p", "measure_flaws", "False", data=tmp_path)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     assert "No run of any experiment is here" in outcome.stdout
     found = summary(tmp_path, "none")
@@ -112,9 +112,9 @@ def test_the_notebook_uses_the_run_of_its_own_id_first(tmp_path):
         record={"control_of": "gin+encoding/json", "profile": "quick"},
     )
     run_of(tmp_path / "raw", DECODE, run_id="better", blocks=3, record={"control_of": "gin+encoding/json"})
-    outcome = wrkbook("run", "07", "--run-id", "mine", "-p", "measure_faults", "False", data=tmp_path)
+    outcome = wrkbook("run", "07", "--run-id", "mine", "-p", "measure_flaws", "False", data=tmp_path)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
-    assert summary(tmp_path, "mine")["evidence"]["02-json-decode"]["run_id"] == "mine"
+    assert summary(tmp_path, "mine")["selected_runs"]["02-json-decode"]["run_id"] == "mine"
 
 
 def test_a_fault_is_measured_beside_equal_work(tmp_path):
@@ -141,7 +141,7 @@ def test_a_fault_is_measured_beside_equal_work(tmp_path):
     for cell in found["cells"]:
         # A busy machine voids trials; no handler may fail.
         assert cell["status"] == "ok" or "void (other load" in cell["status"] or "void (steal" in cell["status"], cell
-    measured = {fault["id"] for fault in found["faults"] if fault["ratio"]["value"] is not None}
+    measured = {flaw["id"] for flaw in found["flaws"] if flaw["ratio"]["value"] is not None}
     assert measured <= {"views-and-raw-tokens", "nine-operations", "empty-round-trip"}
 
 

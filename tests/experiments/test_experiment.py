@@ -71,6 +71,6 @@ def test_before_a_run_the_plan_says_what_the_choice_of_time_slices_will_depend_o
 
 @pytest.mark.parametrize("injected", [True, False])
 def test_a_parameter_of_another_notebook_is_an_error_through_papermill_too(injected):
-    namespace = {"In": ["# Parameters\nmeasure_faults = False\n"] * injected, "measure_faults": False}
-    with pytest.raises(WrkbookError, match=r"unknown parameter measure_faults.*\n.*02-json-decode's parameters are"):
+    namespace = {"In": ["# Parameters\nmeasure_flaws = False\n"] * injected, "measure_flaws": False}
+    with pytest.raises(WrkbookError, match=r"unknown parameter measure_flaws.*\n.*02-json-decode's parameters are"):
         Experiment("02-json-decode", namespace, workloads=["decode"])

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from runners.analyse.claims.flaws import circumstances, effects, explained, load_faults
+from runners.analyse.claims.flaws import circumstances, effects, explained, load_flaws
 from runners.analyse.claims.judgements import NOT_REPRODUCED, NOT_TESTABLE, VERDICTS
 from runners.analyse.claims.register import CellName, load_claims
 from runners.analyse.claims.review import judge_all, ranks_compared
@@ -14,9 +14,9 @@ from runners.analyse.published import figures, sources
 from runners.analyse.results import analyse
 from runners.present.claims import (
     charts as claim_charts,
-    register_table as claim_tables,
+    register_table as register_tables,
     sentences as verdicts,
-    tables as trial_tables,
+    tables as claim_tables,
 )
 from runners.present.claims.register_table import metric_words, statement
 from runners.present.threats import threats
@@ -29,7 +29,7 @@ DECODE = {
     ("drogon+glaze", "decode-10"): 22e3,
     ("control", "decode-10"): 8e3,
 }
-FAULTY = {
+FLAWED = {
     ("drogon-as-published+simdjson", "decode-as-published-10"): 30e3,
     ("drogon+simdjson", "decode-10"): 24e3,
     ("gin-as-published+encoding/json", "decode-as-published-10"): 4e3,
@@ -40,22 +40,22 @@ EXPERIMENTS = sorted({claim.experiment for claim in load_claims()})
 
 
 def findings(tmp_path, decide, rates, blocks=5, profile="standard", **about):
-    """What :meth:`runners.experiments.claim_review.OnTrial.findings` gives, from a run that is made up."""
-    claims, known, faults = load_claims(), figures(), load_faults()
+    """What :meth:`runners.experiments.claim_review.ClaimReview.reviewed` gives, from a run that is made up."""
+    claims, known, flaws = load_claims(), figures(), load_flaws()
     record = {"control_of": "drogon+simdjson" if rates else None}
     run = analyse(run_of(tmp_path, rates, experiment="07-published-claims", blocks=blocks, record=record, **about))
     judged = judge_all(claims, known, decide)
     judged["run_id"] = [decide[name].run.run_id if name in decide else "" for name in judged["experiment"]]
     judged["profile"] = [profile if name in decide else "" for name in judged["experiment"]]
-    differs = [circumstances(claim, sources()[claim.source], decide.get(claim.experiment), faults) for claim in claims]
+    differs = [circumstances(claim, sources()[claim.source], decide.get(claim.experiment), flaws) for claim in claims]
     judged = judged.join(pd.DataFrame(differs))
-    evidence = [
+    selected = [
         SimpleNamespace(experiment=name, results=decide.get(name), run_id="synthetic" if name in decide else "",
                         why="" if name in decide else f"no run of {name} here", is_smoke=profile == "quick" and name in decide)
         for name in EXPERIMENTS
     ]  # fmt: skip
-    return SimpleNamespace(claims=judged, rank_agreement=ranks_compared(known, decide), effects=effects(faults, run),
-                           explained=explained(claims, known, faults, run), evidence=evidence, titles={}, run=run)  # fmt: skip
+    return SimpleNamespace(claims=judged, rank_agreement=ranks_compared(known, decide), effects=effects(flaws, run),
+                           explained=explained(claims, known, flaws, run), selected_runs=selected, titles={}, run=run)  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["standard", "quick"])
@@ -63,7 +63,7 @@ def found(request, tmp_path_factory):
     folder, profile = tmp_path_factory.mktemp("raw"), request.param
     record = {"control_of": "gin+encoding/json", "profile": profile}
     run = analyse(run_of(folder, DECODE, blocks=5, record=record))
-    return findings(folder, {"02-json-decode": run}, FAULTY, profile=profile)
+    return findings(folder, {"02-json-decode": run}, FLAWED, profile=profile)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,9 @@ def test_the_headline_counts_independent_testable_statements_and_nothing_else(fo
 
 
 def test_no_verdict_refers_to_one_machine_as_the_truth(found):
-    said = "\n".join([*verdicts.conclusions(found), claim_tables.claims(found).text, trial_tables.counts(found).text])
+    said = "\n".join(
+        [*verdicts.conclusions(found), register_tables.claims(found).text, claim_tables.counts(found).text]
+    )
     assert "refute" not in said.lower()
 
 
@@ -108,7 +110,7 @@ def test_the_conclusions_say_how_verdicts_are_corrected_and_what_is_missing(foun
 def test_what_is_not_reproduced_says_what_differs(found):
     # gin with simdjson-go has the larger throughput in this run; with less, by 2.8 %, it was published.
     number = found.claims.index[found.claims["id"] == "decode-10-gin-simdjson-go-over-gin-json"][0] + 1
-    text = claim_tables.not_reproduced(found).text
+    text = register_tables.not_reproduced(found).text
     [line] = [line for line in text.splitlines() if line.startswith(f"{number}\t")]
     assert "12th Gen Intel(R) Core(TM) i9-12900HK here: a CPU" in line
     assert "not stated" in line
@@ -117,7 +119,10 @@ def test_what_is_not_reproduced_says_what_differs(found):
 
 
 def test_restatements_and_absolutes_are_tables_of_their_own(found):
-    tables = {"restatement": claim_tables.restatements(found).text, "absolute": claim_tables.absolutes(found).text}
+    tables = {
+        "restatement": register_tables.restatements(found).text,
+        "absolute": register_tables.absolutes(found).text,
+    }
     for standing, text in tables.items():
         numbers = [str(place + 1) for place in found.claims.index[found.claims["standing"] == standing]]
         assert [line.split("\t")[0] for line in text.splitlines() if line[:1].isdigit() and "\t" in line] == numbers
@@ -126,7 +131,7 @@ def test_restatements_and_absolutes_are_tables_of_their_own(found):
 def test_a_restatement_says_which_statements_it_follows_from(found):
     number = {name: str(place + 1) for place, name in enumerate(found.claims["id"])}
     start = number["decode-10-drogon-simdjson-over-glaze"] + "\t"
-    [line] = [line for line in claim_tables.restatements(found).text.splitlines() if line.startswith(start)]
+    [line] = [line for line in register_tables.restatements(found).text.splitlines() if line.startswith(start)]
     from_both = (number[f"decode-10-drogon-{name}-over-gin-json"] for name in ("simdjson", "glaze"))
     assert line.endswith(f"\t{', '.join(from_both)}")
 
@@ -136,25 +141,30 @@ def test_of_nothing_everything_still_can_be_shown(nothing):
     assert "No run of any experiment is here" in said
     assert "independent published statements, none is testable here." in said
     assert "Holm" not in said
-    shown = (claim_tables.claims, claim_tables.not_reproduced, claim_tables.restatements, claim_tables.absolutes)
-    for show in (trial_tables.counts, trial_tables.rank_agreement, trial_tables.faults, *shown):
+    shown = (
+        register_tables.claims,
+        register_tables.not_reproduced,
+        register_tables.restatements,
+        register_tables.absolutes,
+    )
+    for show in (claim_tables.counts, claim_tables.rank_agreement, claim_tables.flaws, *shown):
         assert show(nothing).html
-    assert "no run of 06-tcp-proxies here" in claim_tables.claims(nothing).text
+    assert "no run of 06-tcp-proxies here" in register_tables.claims(nothing).text
     assert claim_charts.published_against_measured(nothing).png()
-    assert claim_charts.fault_effects(nothing).png()
+    assert claim_charts.flaw_effects(nothing).png()
 
 
 def test_faults_of_which_every_trial_failed_are_shown_as_such(tmp_path):
     failure = {"failure": {"stage": "running", "message": "it ended"}}
-    failed = findings(tmp_path, {}, FAULTY, blocks=2, odd=dict.fromkeys(FAULTY, failure))
-    assert "it ended" in trial_tables.faults(failed).text
+    failed = findings(tmp_path, {}, FLAWED, blocks=2, odd=dict.fromkeys(FLAWED, failure))
+    assert "it ended" in claim_tables.flaws(failed).text
     assert "was not measured in this run" in "\n".join(verdicts.conclusions(failed))
-    assert claim_charts.fault_effects(failed).png()
+    assert claim_charts.flaw_effects(failed).png()
     assert threats(failed.run)
 
 
 def test_the_table_has_a_fold_for_each_source_a_row_for_each_statement_and_a_box_for_each_verdict(found):
-    html = claim_tables.claims(found).html
+    html = register_tables.claims(found).html
     assert html.count("<details") == found.claims["source"].nunique()
     assert html.count('<th scope="row"') == (found.claims["standing"] == "statement").sum()
     assert html.count('type="checkbox"') == len(VERDICTS)
@@ -164,7 +174,7 @@ def test_the_table_has_a_fold_for_each_source_a_row_for_each_statement_and_a_box
 
 def test_what_sources_say_is_escaped(found):
     claims = found.claims.assign(quote="<script>alert(1)</script>", note="<b>")
-    html = claim_tables.claims(SimpleNamespace(claims=claims, titles={"webserver-benchmarks": "<i>"})).html
+    html = register_tables.claims(SimpleNamespace(claims=claims, titles={"webserver-benchmarks": "<i>"})).html
     assert "<script>" not in html
     assert "<b>" not in html
     assert "<i>" not in html
@@ -175,7 +185,7 @@ def test_the_charts_say_what_they_show(found):
     assert "of published against measured ratios" in chart.description
     assert "reproduced" in chart.description
     assert chart.png().startswith(b"\x89PNG")
-    assert "simdjson: views, nothing validated 1.2" in claim_charts.fault_effects(found).description
+    assert "simdjson: views, nothing validated 1.2" in claim_charts.flaw_effects(found).description
 
 
 @pytest.mark.parametrize(
@@ -208,7 +218,7 @@ def test_percentiles_are_named_as_people_name_them():
 
 
 def test_the_deciding_runs_are_shown_with_what_is_wrong_with_them(found):
-    text = trial_tables.evidence(found.evidence).text
+    text = claim_tables.selected_runs(found.selected_runs).text
     assert "no run of 06-tcp-proxies here" in text
     assert ("a smoke run: no evidence" in text) == (set(found.claims["profile"]) == {"", "quick"})
 
@@ -218,4 +228,4 @@ def test_ranks_that_cannot_be_compared_are_shown_as_such(found):
         [{"experiment": "01-x", "metric": "p50_s", "cells_count": 3, "tau": math.nan, "p_value": 1.0}]
     )
     shown = SimpleNamespace(**{**vars(found), "rank_agreement": rank_agreement})
-    assert "01-x\tp50\t–" in trial_tables.rank_agreement(shown).text
+    assert "01-x\tp50\t–" in claim_tables.rank_agreement(shown).text

@@ -15,12 +15,13 @@ OLD = {
     "schema": "wrkbook.run/1",
     "started_at": "2026-01-01T00:00:00+00:00",
     "profile": "standard",
-    "parameters": {},
+    "parameters": {"measure_faults": False},
     "windows": {"warmup_s": 0.3, "window_s": 1.0, "windows_count": 2, "turn_s": 0.1},
     "slices": {"asked": "auto", "slice_s": 0.1, "reason": "noisy"},
     "pinning": {"server": "0"},
     "machine": {},
-    "versions": {},
+    "versions": {"components": {"Go, with json/v2 (gin)": "1.27", "gin (gin)": "v1"}, "git_state": "clean"},
+    "evidence": {"01-ping": "r"},
     "compared": ["decode-10"],
     "floor": None,
     "cells": [["drogon+simdjson", "decode-10"], ["placebo", "decode-10"], ["nginx", "relay@no-keepalive-fast"]],
@@ -59,6 +60,16 @@ def test_a_planned_load_keeps_its_rate_and_connections(record):
     )
     assert [load.load for load in record.rates.loads] == ["no-keepalive"]
     assert record.windows.slice_s == 0.1
+
+
+def test_a_manifest_of_an_older_schema_has_the_present_names(record):
+    assert record.selected_runs == {"01-ping": "r"}
+    assert record.parameters == {"measure_flaws": False}
+
+
+def test_the_versions_of_components_are_found_by_server(record):
+    components = {"gin": {"Go, with json/v2": "1.27", "gin": "v1"}}
+    assert record.versions == {"components": components, "git_state": "clean"}
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.label)

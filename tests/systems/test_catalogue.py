@@ -74,7 +74,7 @@ def test_a_crate_s_version_is_the_locked_one(tmp_path):
     folder = written(tmp_path, MANIFEST.replace("[start]", '[components]\nx = "cargo:serde"\n[start]'))
     (folder / "Cargo.lock").write_text('version = 4\n[[package]]\nname = "serde"\nversion = "1.0.1"\n')
     versions = component_versions([load_server(folder)], SimpleNamespace(versions={}, key="none"))
-    assert versions["components"] == {"x (toy)": "1.0.1"}
+    assert versions["components"] == {"toy": {"x": "1.0.1"}}
 
 
 def test_a_folder_whose_name_is_no_name_is_refused(tmp_path):

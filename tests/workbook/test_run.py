@@ -19,7 +19,7 @@ NAMES = ["01-ping", "02-json-decode", "03-json-roundtrip"]
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"measure_faults": False}, "unknown parameter measure_faults"),
+        ({"measure_flaws": False}, "unknown parameter measure_flaws"),
         ({"connections": 0}, "parameter connections"),
         ({"connections": 60_000}, "60000 do not fit into the limit of"),
         ({"systems": ["drogn"]}, "there is no system named 'drogn'"),

@@ -6,7 +6,8 @@ Restatements and absolutes are shown beside the measured values. They have no ve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
@@ -23,9 +24,35 @@ from runners.analyse.claims.register import (
     published_amounts,
     published_value,
 )
+from runners.analyse.claims.run_selection import SelectedRun
 from runners.analyse.latencies import in_bursts
+from runners.analyse.results import Results
 from runners.stats.estimates import as_columns
 from runners.stats.verdicts import SIGNIFICANCE, holm
+
+
+@dataclass(frozen=True)
+class ReviewedClaims:
+    """The outcome of a review.
+
+    Attributes
+    ----------
+    claims : see :func:`judge_all`; with run_id and profile of the run that decides, and :func:`runners.analyse.claims.flaws.circumstances`
+    rank_agreement : see :func:`ranks_compared`
+    effects, explained : see :mod:`runners.analyse.claims.flaws`
+    selected_runs : of each experiment
+    titles : source → its title
+    run : in which the flaws were measured
+    """
+
+    claims: pd.DataFrame
+    rank_agreement: pd.DataFrame
+    effects: pd.DataFrame
+    explained: pd.DataFrame
+    selected_runs: Sequence[SelectedRun]
+    titles: Mapping[str, str]
+    run: Results
+
 
 _RANKED = ("throughput_rps", "p50_s", "p99_s")
 
@@ -97,17 +124,17 @@ def follows_from(claims: Iterable[Claim]) -> dict[str, tuple[str, ...]]:
     """
     compared = [claim for claim in claims if claim.kind != "absolute" and not claim.untestable]
     ratios: dict[tuple[str, str], _Edges] = {}
-    asked: dict[tuple[str, str, frozenset[CellName]], tuple[str, ...]] = {}
+    ordered: dict[tuple[str, str, frozenset[CellName]], tuple[str, ...]] = {}
     found: dict[str, tuple[str, ...]] = {}
     for claim in sorted(compared, key=lambda claim: claim.kind != "ratio"):
         key = (claim.source, _SAME_FIGURE.get(claim.metric, claim.metric))
         edges = ratios.setdefault(key, {})
-        known = [_path(edges, *pair) or asked.get((*key, frozenset(pair)), ()) for pair in claim.pairs]
+        known = [_path(edges, *pair) or ordered.get((*key, frozenset(pair)), ()) for pair in claim.pairs]
         if all(known):
             found[claim.id] = tuple(dict.fromkeys(chain(*known)))
             continue
         for lower, upper in claim.pairs:
-            asked.setdefault((*key, frozenset((lower, upper))), (claim.id,))
+            ordered.setdefault((*key, frozenset((lower, upper))), (claim.id,))
             if claim.kind == "ratio":
                 edges.setdefault(lower, {})[upper] = edges.setdefault(upper, {})[lower] = claim.id
     return found

@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from runners.analyse.claims.judgements import NOT_REPRODUCED, REPRODUCED, SIZE_OFF, UNDECIDED, VERDICTS
+from runners.analyse.claims.review import ReviewedClaims
 from runners.core.units import RATIOS, amount, quantity
-from runners.present.claims.sentences import Findings
 from runners.present.kit.frames import ordered
 from runners.present.kit.rows import beside, drawn, log_ticks, name_rows, point
 from runners.present.kit.theme import BAND, INK, QUIET, RULE, Chart, Look, panels, themed
@@ -31,9 +31,9 @@ _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 @themed
-def published_against_measured(findings: Findings) -> Chart:
+def published_against_measured(reviewed: ReviewedClaims) -> Chart:
     """Every statement that is a ratio with a published size: that size, the measured one, and the verdict; a panel per source."""
-    rows = findings.claims[findings.claims["verdict"].isin(_LOOKS) & findings.claims["kind"].isin(["ratio", "word"])]
+    rows = reviewed.claims[reviewed.claims["verdict"].isin(_LOOKS) & reviewed.claims["kind"].isin(["ratio", "word"])]
     rows = rows[
         (rows["published"] > 0)
         & np.isfinite(rows["published"])
@@ -118,9 +118,9 @@ def _description(rows: pd.DataFrame) -> str:
 
 
 @themed
-def fault_effects(findings: Findings) -> Chart:
+def flaw_effects(reviewed: ReviewedClaims) -> Chart:
     """The throughput with each flaw relative to that without it: a forest plot on a log axis."""
-    rows = findings.effects[findings.effects["ratio"].notna()]
+    rows = reviewed.effects[reviewed.effects["ratio"].notna()]
     told = [f"{row.title} {amount(row.ratio, RATIOS)} ({row.verdict})" for row in rows.itertuples()]
     chart, axes = panels(
         [""],
@@ -130,7 +130,7 @@ def fault_effects(findings: Findings) -> Chart:
         row_in=0.42,
         description=f"Forest plot of the throughput with a flaw over that without it: {'; '.join(told) or 'nothing was measured'}.",
     )
-    floors = findings.run.noise_floor_ratio
+    floors = reviewed.run.noise_floor_ratio
     _forest(axes[0], rows.to_dict("records"), max([1.02, *floors.values()]))
     return chart
 

@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.claims.judgements import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SIZE_OFF, UNDECIDED, VERDICTS
+from runners.analyse.claims.review import ReviewedClaims
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
-from runners.present.claims.sentences import Findings, statements
+from runners.present.claims.sentences import statements
 from runners.present.kit.frames import ordered
 from runners.present.kit.markup import Cell, Fragment, Group, filtered, folded, joined, row_kind, table
 
@@ -34,10 +35,10 @@ _ORDERS = ("order", "least", "most")
 _BETWEEN = {"ratio": " ÷ ", "order": " < ", "word": " < ", "least": " < ", "most": " > "}
 
 
-def claims(findings: Findings) -> Fragment:
+def claims(reviewed: ReviewedClaims) -> Fragment:
     """Every counted statement: its words, what it means for our cells, the published and the measured value, the verdict and its reason."""
     parts = []
-    known = statements(findings)
+    known = statements(reviewed)
     for source in ordered(known["source"]):
         rows = known[known["source"] == source]
         groups = [
@@ -46,14 +47,14 @@ def claims(findings: Findings) -> Fragment:
         ]
         heads = [*_HEADS, ("verdict", "after Holm's correction")]
         parts.append(
-            folded(f"{source}: {len(rows)} statements", table(findings.titles.get(source, source), heads, groups))
+            folded(f"{source}: {len(rows)} statements", table(reviewed.titles.get(source, source), heads, groups))
         )
     return filtered("Show:", VERDICTS, joined(*parts))
 
 
-def not_reproduced(findings: Findings) -> Fragment:
+def not_reproduced(reviewed: ReviewedClaims) -> Fragment:
     """Return a table of the differences from the published measurement, for each statement that is not reproduced here."""
-    rows = findings.claims[findings.claims["verdict"] == NOT_REPRODUCED]
+    rows = reviewed.claims[reviewed.claims["verdict"] == NOT_REPRODUCED]
     heads = [
         *_HEADS[:1],
         *_HEADS[2:],
@@ -69,10 +70,10 @@ def not_reproduced(findings: Findings) -> Fragment:
     return table("What differs where a statement is not reproduced here", heads, [Group("", lines)])
 
 
-def restatements(findings: Findings) -> Fragment:
+def restatements(reviewed: ReviewedClaims) -> Fragment:
     """The claims that follow from statements, and from which."""
-    numbers = {name: str(number) for number, name in enumerate(findings.claims["id"], start=1)}
-    rows = findings.claims[findings.claims["standing"] == "restatement"]
+    numbers = {name: str(number) for number, name in enumerate(reviewed.claims["id"], start=1)}
+    rows = reviewed.claims[reviewed.claims["standing"] == "restatement"]
     lines = [
         [*_row(number, row), Cell(", ".join(numbers[name] for name in row["follows"]))]
         for number, row in _numbered(rows)
@@ -81,9 +82,9 @@ def restatements(findings: Findings) -> Fragment:
     return folded(f"{len(rows)} restatements, not counted", table("Restatements", heads, [Group("", lines)]))
 
 
-def absolutes(findings: Findings) -> Fragment:
+def absolutes(reviewed: ReviewedClaims) -> Fragment:
     """The absolute numbers of other machines beside those measured here."""
-    rows = findings.claims[findings.claims["standing"] == "absolute"]
+    rows = reviewed.claims[reviewed.claims["standing"] == "absolute"]
     lines = [[*_row(number, row), Cell(str(row["why"]), kind="words")] for number, row in _numbered(rows)]
     heads = [*_HEADS, ("remarks", "")]
     return folded(f"{len(rows)} absolute numbers, not judged", table("Absolute numbers", heads, [Group("", lines)]))

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runners.analyse.claims.judgements import VERDICTS
+from runners.analyse.claims.review import ReviewedClaims
+from runners.analyse.claims.run_selection import SelectedRun
 from runners.core.units import RATIOS, amount, quantity_parts
-from runners.present.claims.sentences import Evidence, Findings, tau
+from runners.present.claims.sentences import tau
 from runners.present.kit.frames import ordered
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
 
 
-def evidence(found: Sequence[Evidence]) -> Fragment:
+def selected_runs(found: Sequence[SelectedRun]) -> Fragment:
     """The run that decides about the claims of each experiment: its date, profile and machine."""
     heads = [
         ("experiment", ""),
@@ -27,7 +29,7 @@ def evidence(found: Sequence[Evidence]) -> Fragment:
     return table("The runs that decide", heads, [Group("", [_deciding(each) for each in found])])
 
 
-def _deciding(each: Evidence) -> list[Cell]:
+def _deciding(each: SelectedRun) -> list[Cell]:
     if each.results is None:
         return [Cell(each.experiment), Cell("none", kind="bad"), *[Cell("–")] * 4, Cell(each.why, kind="words")]
     results = each.results
@@ -43,14 +45,14 @@ def _deciding(each: Evidence) -> list[Cell]:
     ]
 
 
-def plan(found: Sequence[Evidence], measuring: Sequence[Fragment]) -> Fragment:
+def plan(found: Sequence[SelectedRun], measuring: Sequence[Fragment]) -> Fragment:
     """Return the selected runs and the plan of what is measured besides."""
-    return joined(evidence(found), *measuring)
+    return joined(selected_runs(found), *measuring)
 
 
-def counts(findings: Findings) -> Fragment:
+def counts(reviewed: ReviewedClaims) -> Fragment:
     """Return the table of statements by source and verdict, with the claims that are not counted."""
-    claims = findings.claims
+    claims = reviewed.claims
     heads = [
         ("source", ""),
         *((verdict, "") for verdict in VERDICTS),
@@ -63,23 +65,23 @@ def counts(findings: Findings) -> Fragment:
         rows = claims[claims["source"] == source] if source else claims
         numbers = [int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS]
         numbers += [int((rows["standing"] == standing).sum()) for standing in ("statement", "restatement", "absolute")]
-        name = Cell(source, findings.titles.get(source, "")) if source else Cell("all sources")
+        name = Cell(source, reviewed.titles.get(source, "")) if source else Cell("all sources")
         lines.append([name, *(Cell(str(number) if number else "–") for number in numbers)])
     return table("Verdicts by source", heads, [Group("", lines)])
 
 
-def rank_agreement(findings: Findings) -> Fragment:
+def rank_agreement(reviewed: ReviewedClaims) -> Fragment:
     """Kendall's tau between published and measured ranks."""
     heads = [("experiment", ""), ("by", ""), ("tau", "1: the same order"), ("p", "not corrected"), ("cells", "of both")]
     lines = [
         [Cell(row["experiment"]), Cell(row["metric"].rpartition("_")[0], kind="name"), Cell(tau(row["tau"])), Cell(f"{row['p_value']:.2g}"),
          Cell(str(row["cells_count"]))]
-        for row in findings.rank_agreement.to_dict("records")
+        for row in reviewed.rank_agreement.to_dict("records")
     ] or [[Cell("no experiment has two published cells and a run"), *[Cell("–")] * 4]]  # fmt: skip
     return table("Ranks compared: Kendall's tau between published and measured ranks", heads, [Group("", lines)])
 
 
-def faults(findings: Findings) -> Fragment:
+def flaws(reviewed: ReviewedClaims) -> Fragment:
     """Every known flaw of the published set-ups with what it changes, and the published ratios with and without them."""
     heads = [
         ("flaw", ""),
@@ -89,11 +91,11 @@ def faults(findings: Findings) -> Fragment:
     ]
     heads += [("how it was seen", "")]
     groups = [
-        Group(str(source), [_fault(row) for row in rows.to_dict("records")])
-        for source, rows in findings.effects.groupby("source", sort=False)
+        Group(str(source), [_flaw(row) for row in rows.to_dict("records")])
+        for source, rows in reviewed.effects.groupby("source", sort=False)
     ]
     first = table("Known flaws of the published set-ups", heads, groups)
-    if findings.explained.empty:
+    if reviewed.explained.empty:
         return first
     heads = [
         ("first ÷ second", "throughput"),
@@ -104,15 +106,15 @@ def faults(findings: Findings) -> Fragment:
     heads += [("with the flaws", "here, 95 % interval")]
     lines = [
         [Cell(f"{row['first']} ÷ {row['second']}"), Cell(row["workload"], kind="name"), Cell(amount(row["published"], RATIOS)),
-         ratio_cell(row, "equal"), ratio_cell(row, "faulty")]
-        for row in findings.explained.to_dict("records")
+         ratio_cell(row, "equal"), ratio_cell(row, "flawed")]
+        for row in reviewed.explained.to_dict("records")
     ]  # fmt: skip
     return joined(
         first, table("Published ratios, on equal work and with the published flaws", heads, [Group("", lines)])
     )
 
 
-def _fault(row: Mapping[str, Any]) -> list[Cell]:
+def _flaw(row: Mapping[str, Any]) -> list[Cell]:
     kinds = {"faster": "half", "slower": "half", "undecided": "warn"}
     measured = not math.isnan(row["ratio"])
     how = f"{row['having']} ÷ {row['without']}" if row["having"] else "not measured"

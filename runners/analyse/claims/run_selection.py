@@ -17,7 +17,7 @@ SMOKE = "quick"
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SelectedRun:
     """The run that decides about the claims of one experiment, and why.
 
     Attributes
@@ -41,8 +41,8 @@ class Evidence:
         return self.results is not None and self.results.profile == SMOKE
 
 
-def gather(experiments: Iterable[str], run_id: str = "", base: Path = RAW) -> list[Evidence]:
-    """The evidence for each of the experiments: its run called `run_id`, else the best that there is.
+def select_runs(experiments: Iterable[str], run_id: str = "", base: Path = RAW) -> list[SelectedRun]:
+    """Return the run that decides for each experiment: its run called `run_id`, else the best that there is.
 
     The best is a publication run before a standard one before a quick one, and then the newest; runs that cannot be analysed, or have
     not one sound trial, are passed over. The reference run is of another machine, and decides for none but itself.
@@ -50,39 +50,39 @@ def gather(experiments: Iterable[str], run_id: str = "", base: Path = RAW) -> li
     return [_best(name, run_id, base) for name in experiments]
 
 
-def recorded(run_ids: Mapping[str, str], experiments: Iterable[str], base: Path = RAW) -> list[Evidence]:
-    """The evidence that was gathered before: experiment → id of its run."""
+def selected_before(run_ids: Mapping[str, str], experiments: Iterable[str], base: Path = RAW) -> list[SelectedRun]:
+    """Return the runs that were selected before; `run_ids` is experiment → id of its run."""
     found = []
     for name in experiments:
         if name not in run_ids:
-            found.append(Evidence(name, why=f"no run of {name} when this was judged"))
+            found.append(SelectedRun(name, why=f"no run of {name} when this was judged"))
             continue
         results, why = _sound(Run(name, run_ids[name], base))
-        found.append(Evidence(name, results, why))
+        found.append(SelectedRun(name, results, why))
     return found
 
 
-def _best(experiment: str, run_id: str, base: Path) -> Evidence:
+def _best(experiment: str, run_id: str, base: Path) -> SelectedRun:
     passed_over: list[str] = []
     own = [run for run in runs(experiment, base) if run_id == REFERENCE or run.run_id != REFERENCE]
     for run in _by_rank(own, run_id):
         results, why = _sound(run)
         if results is not None:
-            return Evidence(experiment, results, "; ".join(passed_over))
+            return SelectedRun(experiment, results, "; ".join(passed_over))
         passed_over.append(why)
-    return Evidence(experiment, why="; ".join(passed_over) or f"no run of {experiment} here")
+    return SelectedRun(experiment, why="; ".join(passed_over) or f"no run of {experiment} here")
 
 
 def _by_rank(known: Iterable[Run], run_id: str) -> list[Run]:
-    """The runs whose record can be read, the best first."""
+    """Return the runs whose manifest can be read, the best first."""
     ranked = []
     for run in known:
         try:
-            record = run.read()
+            manifest = run.read()
         except WrkbookError:
             continue
-        profile = PREFERRED.index(record.profile) if record.profile in PREFERRED else len(PREFERRED)
-        ranked.append(((run.run_id == run_id, -profile, record.started_at), run))
+        profile = PREFERRED.index(manifest.profile) if manifest.profile in PREFERRED else len(PREFERRED)
+        ranked.append(((run.run_id == run_id, -profile, manifest.started_at), run))
     return [run for _, run in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runners.experiments.run_selection import gather, recorded
+from runners.analyse.claims.run_selection import select_runs, selected_before
 from tests.analyse.synthetic import run_of
 
 RATES = {("fast+a", "decode-10"): 60_000.0, ("slow+c", "decode-10"): 30_000.0, ("control", "decode-10"): 60_000.0}
@@ -22,7 +22,7 @@ def made(tmp_path):
 
 
 def chosen(made, run_id=""):
-    (found,) = gather([NAME], run_id, made.base)
+    (found,) = select_runs([NAME], run_id, made.base)
     return found
 
 
@@ -86,8 +86,8 @@ def test_without_any_run_that_is_said(made):
 def test_what_was_written_down_decides_though_a_newer_run_is_there(made):
     made("then", day=1)
     made("later", "publication", day=2)
-    (found, other) = recorded({NAME: "then"}, [NAME, "06-tcp-proxies"], made.base)
+    (found, other) = selected_before({NAME: "then"}, [NAME, "06-tcp-proxies"], made.base)
     assert found.run_id == "then"
     assert (other.results, other.why) == (None, "no run of 06-tcp-proxies when this was judged")
-    (gone,) = recorded({NAME: "lost"}, [NAME], made.base)
+    (gone,) = selected_before({NAME: "lost"}, [NAME], made.base)
     assert gone.why == f"run lost of {NAME} is not here any more"
