@@ -40,7 +40,7 @@ from runners.measure.conformance import build_all, full_image
 from runners.measure.design import Cell
 from runners.measure.load import LoadContext
 from runners.measure.settings import BlockSettings
-from runners.measure.time_slices import windows_in_turns
+from runners.measure.time_slices import windows_in_time_slices
 from runners.measure.trial import Trial, begin
 from runners.systems.process import ServerProcess
 from runners.systems.sockets import hold_ports
@@ -126,8 +126,10 @@ def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int
         for length_ms in lengths:
             shuffled = order.sample([trial for trial in trials if trial.ready], sum(trial.ready for trial in trials))
             if length_ms:
-                asked = [(trial.asked, trial.load(settings)) for trial in shuffled]
-                windows = windows_in_turns(settings.source, asked, length_ms / 1000, order, f"{number}.{length_ms}")
+                loads = [(trial.target, trial.load(settings)) for trial in shuffled]
+                windows = windows_in_time_slices(
+                    settings.source, loads, length_ms / 1000, order, f"{number}.{length_ms}"
+                )
                 for trial, window in zip(shuffled, windows, strict=True):
                     trial.add(settings, window)
             else:

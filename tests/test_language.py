@@ -69,6 +69,16 @@ NAMES = {
     "planning": "plan table",
     "run_record": "manifest",
     "OnTrial": "ClaimReview",
+    "answers?": "response",
+    "ask(s|ed|ing)?": "request, send",
+    "asked_connections_count": "requested_connections_count",
+    "turns_count": "time_slices_count",
+    "windows_in_turns": "windows_in_time_slices",
+    "strays_count": "unpinned_threads_count",
+    "LOOKS": "SAMPLED_AT",
+    "STOPPED_CLOCK": "VIRTUAL_CLOCK",
+    "is_rated": "is_fixed_rate",
+    "Examination": "Diagnosis",
     "Evidence": "SelectedRun",
     "measure_faults": "measure_flaws",
 }
@@ -188,6 +198,12 @@ def test_names_that_the_glossary_replaces_are_gone(name):
         assert holding, f"{name} is gone: take it out of STILL_THERE"
     else:
         assert holding == [], f"{name} is called {NAMES[name]}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_code_of_notebooks_has_no_name_that_the_glossary_replaces(path):
+    code = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code")
+    assert [name for name in NAMES if re.search(rf"\b{name}\b", code)] == []
 
 
 def docstrings(path: Path) -> dict[str, str]:

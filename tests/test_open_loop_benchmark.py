@@ -25,8 +25,10 @@ def test_the_percentiles_of_the_stalled_server_are_those_of_arrivals_at_any_mome
     read = np.maximum(phase, script.STALL_S)
     due = read + script.DELAY_S
     # What falls due in the next stall comes at its end.
-    answered = np.where(due >= script.EVERY_S, script.EVERY_S + script.STALL_S, due)
-    assert np.percentile(answered - phase, percentile) == pytest.approx(script.stalled_response_s(percentile), abs=1e-5)
+    responses = np.where(due >= script.EVERY_S, script.EVERY_S + script.STALL_S, due)
+    assert np.percentile(responses - phase, percentile) == pytest.approx(
+        script.stalled_response_s(percentile), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("busy", [0.2, 0.6, 0.8])

@@ -93,8 +93,8 @@ def _title(workload: Workload) -> str:
     return ", ".join([*words, *filter(None, [workload.shape.name])])
 
 
-def _cell(tables: Tables, launches: pd.Series, planned: System, asked: Workload) -> dict[str, Any]:
-    system, workload = planned.name, asked.label
+def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Workload) -> dict[str, Any]:
+    system, workload = planned.name, measured.label
     rows, failures, checks = (_of(table, system, workload) for table in (tables.trials, tables.failures, tables.checks))
     made = rows["block"].nunique() + failures["block"].nunique()
     failed = checks[~checks["ok"].astype(bool)]
@@ -107,7 +107,7 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, asked: Workload)
         remarks.append(f"failed in {len(failures)} of {made} blocks")
         warnings.append(f"{remarks[-1]}: {failures['message'].iloc[0]}")
     row: dict[str, Any] = {"system": system, "server": planned.server, "codec": planned.codec}
-    row |= workload_columns(asked)
+    row |= workload_columns(measured)
     row |= {"launches_count": len(launches), "launches_made_count": made}
     row |= {"remarks": remarks, "warnings": warnings, "status": "ok"}
     if not rows.empty:
@@ -150,7 +150,7 @@ def _latency(launches: list[Histogram], sound: pd.DataFrame) -> dict[str, float]
         each = np.array([statistic(launch.values_us, launch.counts) for launch in launches])
         found |= _named(column, around(statistic(merged.values_us, merged.counts) * _US, each))
     found["max_s"] = histograms.maximum(merged.values_us, merged.counts) * _US
-    in_one_piece = sound[sound["turns_count"] == 0]
+    in_one_piece = sound[sound["time_slices_count"] == 0]
     little = float(in_one_piece["little_ratio"].median())
     if little < LEAST_LITTLE:
         found |= {name: np.nan for name in found if not name.startswith(("mean_", "stddev_"))}
@@ -186,7 +186,7 @@ def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> dict[str, Any]:
         "pss_bytes": float(server["pss_bytes"].max()),
         "fds_count": float(server["fds_count"].max()),
         "established_count": float(sound["established_count"].median()),
-        "asked_connections_count": int(sound["asked_connections_count"].max()),
+        "requested_connections_count": int(sound["requested_connections_count"].max()),
         "window_s": float(sound["duration_s"].median()),
         "ramp_up_s": float(sound["ramp_up_s"].median()),
         **{name: float(sound[name].median()) for name in sound.columns if name.startswith("memory_")},

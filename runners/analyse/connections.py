@@ -66,7 +66,7 @@ def read_builds(run: Run) -> pd.DataFrame:
 class ForClaims:
     """A run as the judge of claims reads it: with what was seen of servers after their start, and of their builds.
 
-    ``cells`` has rows of the workload ``start`` (memory of a launched server that answered one request:
+    ``cells`` has rows of the workload ``start`` (memory of a launched server after one request:
     ``rss_peak_bytes``) and the column ``build_s``.
     """
 

@@ -120,7 +120,7 @@ class Results(RunRecord):
         if leader is not None:
             rows += [row(system, leader, "leader", found) for system, found in against_leader(sides).items()]
         for a, b in itertools.combinations(systems, 2):
-            # What answers with errors is not comparable with the leader either.
+            # A system that responds with errors is not comparable with the leader either.
             family = "leader" if leader in (a, b) else "other"
             if family == "other" or {a, b} & failing:
                 a, b = (b, a) if a == leader else (a, b)

@@ -49,7 +49,7 @@ class Tables:
     ----------
     trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles),
         warmup (whether it is one of the first two), throughput_rps (a throughput of the system only where kind is window),
-        little_ratio (throughput × mean service time / connections; NaN in an open loop), turns_count (time slices; 0: in one
+        little_ratio (throughput × mean service time / connections; NaN in an open loop), time_slices_count (time slices; 0: in one
         piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; `OPEN_LOOP`, `CORRECTED`
     latency : a row per bin of a sound trial's histogram, of its windows in one piece; of response times where it knows them,
         else of service times: block, system, workload,
@@ -155,7 +155,7 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
         "records_count": np.nan if record.count is None else record.count,
         "apart": set(server).isdisjoint(generator),
         "offered_rps": load.rate_rps or np.nan,
-        "asked_connections_count": load.connections,
+        "requested_connections_count": load.connections,
         "established_count": max(established, default=np.nan),
         "throughput_rps": result.throughput_rps,
         "little_ratio": np.nan if load.rate_rps else little_ratio(result),
@@ -164,7 +164,7 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
         "duration_s": result.duration_s,
-        "turns_count": raw.slices.count if raw.slices else 0,
+        "time_slices_count": raw.slices.count if raw.slices else 0,
         "read_bytes": result.read_bytes,
         "connections_count": result.connections_count,
         "ramp_up_s": load.ramp_up_s,

@@ -26,7 +26,7 @@ PROBED = ("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz")
 _UNDISTURBED = 0.95
 
 
-def complete_looks(raw: WindowRecord) -> list[Sample]:
+def complete_samples(raw: WindowRecord) -> list[Sample]:
     """Return the samples of a window before the first that came when the load generator was ending.
 
     Then some of its processes are gone, and their CPU time with them. On a busy machine the last sample may come so late.
@@ -49,7 +49,7 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
     by wrkbook, another role, or a window in time slices with this one. ``other_fraction`` estimates what other processes used of
     that. ``cpu_s`` of the server is over the whole window and precise; its split has the kernel's tick of 10 ms.
     """
-    samples = complete_looks(raw)
+    samples = complete_samples(raw)
     if len(samples) < 2:
         return []
     first, last = samples[0], samples[-1]
@@ -96,7 +96,7 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
             "fds_count": max((memory.fds_count for memory in held), default=math.nan),
             "threads_count": max(each.threads_count for each in seen),
             "context_switches_rps": (end.context_switches_count - start.context_switches_count) / ran_s,
-            "strays_count": sum(len(each.unpinned_threads) for each in seen),
+            "unpinned_threads_count": sum(len(each.unpinned_threads) for each in seen),
             "cpu_per_request_s": cpu_s / requests_count if role == "server" and requests_count else math.nan,
             # The other roles are seen from the first to the last sample only; the rate is that of the whole window.
             "cpu_per_request_sampled_s": own_s / (ran_s * rate_rps) if requests_count else math.nan,

@@ -184,7 +184,7 @@ def list_(as_json: AsJson = False) -> None:
 def new_server(
     name: Annotated[str, typer.Argument(help="The new folder of servers/: lower-case letters, digits and hyphens.")],
     like: Annotated[
-        str, typer.Option(metavar="SERVER", help="Copy this server; without it: a small one that answers ping, in Go.")
+        str, typer.Option(metavar="SERVER", help="Copy this server; without it: a small one that serves ping, in Go.")
     ] = "",
 ) -> None:
     """Make the skeleton of a server in servers/NAME: it builds, starts and keeps the contract."""
@@ -195,12 +195,12 @@ def new_server(
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """Look at this machine before measuring: each finding with what to do about it. Changes nothing."""
-    from runners.measure.doctor import examine
+    """Inspect this machine before measuring: each finding with what to do about it. Changes nothing."""
+    from runners.measure.doctor import diagnose
 
-    examined = examine()
-    print(json.dumps(examined.as_dict(), indent=1) if as_json else examined.as_text())
-    if problems := examined.problems:
+    diagnosis = diagnose()
+    print(json.dumps(diagnosis.as_dict(), indent=1) if as_json else diagnosis.as_text())
+    if problems := diagnosis.problems:
         remedies = "; ".join(finding.remedy for finding in problems)
         raise WrkbookError(f"nothing can be measured here: {', '.join(found.name for found in problems)}", remedies)
 

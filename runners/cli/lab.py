@@ -31,10 +31,10 @@ def open_lab(folder: Path, port: int, browser: bool) -> None:
 
     settings = _settings(folder, port, browser)
     server = LabApp.initialize_server(argv=[f"--{name}={value}" for name, value in settings.items()])
-    # Jupyter's own way with Ctrl-C is to ask back, or, away from a terminal, to leave the kernels to themselves.
+    # Jupyter's own way with Ctrl-C is to prompt, or, away from a terminal, to leave the kernels to themselves.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: server.stop(from_signal=True))
-    # It listens by now, and answers as soon as it has started.
+    # It listens by now, and responds as soon as it has started.
     print(f"JupyterLab on http://{LOOPBACK}:{server.port}/lab?token={token}\nCtrl-C ends it", flush=True)
     server.start()
     print("\nended", flush=True)
@@ -51,10 +51,10 @@ def _settings(folder: Path, port: int, browser: bool) -> dict[str, object]:
         # Sockets of the user's own in the place of TCP ports that every user of the machine could connect to.
         "KernelManager.transport": "ipc",
         "FileCheckpoints.checkpoint_dir": cache_folder() / "checkpoints",  # not among the notebooks
-        # Nothing is asked of the network.
+        # Nothing is requested from the network.
         "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
         "LabApp.news_url": None,
-        "LabApp.app_settings_dir": Path(__file__).parent / "lab_settings",  # nor is the user asked whether it may
+        "LabApp.app_settings_dir": Path(__file__).parent / "lab_settings",  # nor is the user prompted for it
         "LabApp.extension_manager": "readonly",
     }
 

@@ -11,9 +11,9 @@ from runners.contract import freshness
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES
 from runners.contract.findings import Finding, Service, finding
 from runners.contract.http.connection import Connection, NoResponseError
-from runners.contract.http.messages import Answer, Message
+from runners.contract.http.messages import Message, Response
 from runners.contract.inputs import request_body
-from runners.contract.runner import answer_difference, filled, request_of
+from runners.contract.runner import filled, request_of, response_difference
 from runners.contract.vectors.accepted import SAMPLE
 from runners.contract.vectors.model import AS_SENT, Vector, for_batch
 from runners.core.workloads import PING, WORKLOADS
@@ -25,9 +25,9 @@ _DRAWS = 12
 _DRAWN_FROM_S = 0.1
 # What the path of a random delay has instead of "/delay/".
 _RANDOM = "/rand_delay/"
-# How much later than asked an answer may come on a busy machine.
+# How much later than requested a response may come on a busy machine.
 _PATIENCE_S = 1.0
-# Timers count in whole ticks of their clock; an answer must not be earlier by more than this.
+# Timers count in whole ticks of their clock; a response must not be earlier by more than this.
 _TICK_S = 0.0005
 
 _FORM = "application/x-www-form-urlencoded"
@@ -58,7 +58,7 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
 
 
 def check_absence(base_url: str, services: Sequence[Service]) -> Iterator[Finding]:
-    """Ask many times at once for what needs a database that is away, and for something else behind them."""
+    """Send many requests at once for what needs a database that is away, and for something else behind them."""
     others = [service for service in services if not WORKLOADS[service.workload].errors_are_json]
     others = [service for service in others if "{" not in service.path]
     for service in services:
@@ -66,12 +66,12 @@ def check_absence(base_url: str, services: Sequence[Service]) -> Iterator[Findin
             continue
         message = Message("GET", service.path)
         vector = Vector("", (), {}, {"status": 503})
-        answers: list[Answer] = []
+        responses: list[Response] = []
         try:
-            answers, other_s = _side_by_side(base_url, message, _SIDE_BY_SIDE, others)
-            differences = [answer_difference(answer, vector, service.workload) for answer in answers]
+            responses, other_s = _side_by_side(base_url, message, _SIDE_BY_SIDE, others)
+            differences = [response_difference(response, vector, service.workload) for response in responses]
             if other_s > _PATIENCE_S:
-                differences.append(f"{others[0].path} was answered behind them only after {other_s * 1000:.0f} ms")
+                differences.append(f"{others[0].path} behind them got a response only after {other_s * 1000:.0f} ms")
         except NoResponseError as error:
             differences = [str(error)]
         name = f"{_SIDE_BY_SIDE} requests at once are told that the database is away"
@@ -87,21 +87,21 @@ def _transfers(base_url: str, service: Service) -> Iterator[Finding]:
         ("a chunked body is read", sample, replace(short, chunked=True)),
         ("a chunked body beyond 4 MiB is refused", beyond, replace(short, body=great, chunked=True)),
         ("a body in fragments is read", sample, replace(short, pause_s=0.002)),
-        ("an answer is not compressed", long, replace(compressible, headers={"Accept-Encoding": "gzip, br, zstd"})),
+        ("a response is not compressed", long, replace(compressible, headers={"Accept-Encoding": "gzip, br, zstd"})),
     ]
     for media_type in _MEDIA_TYPES:
         called = replace(short, headers={"Content-Type": media_type})
         trials.append((f"a body is read that is called {media_type}", sample, called))
     with Connection(base_url) as connection:
         for name, vector, message in trials:
-            answer: Answer | None = None
+            response: Response | None = None
             try:
-                answer = connection.exchange(message)
-                difference = answer_difference(answer, vector, service.workload)
+                response = connection.request(message)
+                difference = response_difference(response, vector, service.workload)
             except NoResponseError as error:
                 difference = str(error)
             if difference:
-                yield finding(name, service, message, str(dict(vector.expect)), difference, answer)
+                yield finding(name, service, message, str(dict(vector.expect)), difference, response)
 
 
 def _vector(body: bytes) -> Vector:
@@ -128,51 +128,53 @@ def _delays(base_url: str, service: Service, pings: Sequence[Service]) -> Iterat
             name = f"{_DRAWS} random delays are drawn from all that is allowed"
             yield finding(name, service, drawn, f"0 to {_DRAWN_FROM_S * 1000:.0f} ms", difference)
     except NoResponseError as error:
-        yield finding(name, service, fixed, "an answer to each", str(error))
+        yield finding(name, service, fixed, "a response to each", str(error))
 
 
-def _side_by_side(base_url: str, message: Message, count: int, pings: Sequence[Service]) -> tuple[list[Answer], float]:
-    """Send so many requests at once; return their answers, and how long a ping took that was sent behind them."""
+def _side_by_side(
+    base_url: str, message: Message, count: int, pings: Sequence[Service]
+) -> tuple[list[Response], float]:
+    """Send so many requests at once; return their responses, and how long a ping took that was sent behind them."""
     with ExitStack() as stack:
         connections: Sequence[Connection] = [stack.enter_context(Connection(base_url)) for _ in range(count)]
         for connection in connections:
             connection.send(message)
         ping_s = 0.0
         for ping in pings[:1]:
-            ping_s = stack.enter_context(Connection(base_url)).exchange(Message("GET", ping.path)).elapsed_s
-        answers: list[Answer] = []
+            ping_s = stack.enter_context(Connection(base_url)).request(Message("GET", ping.path)).elapsed_s
+        responses: list[Response] = []
         waiting = connections
         # Each is received when it is there: one read behind a later one would seem as late as that.
         while waiting:
             ready = select.select(waiting, [], [], _PATIENCE_S)[0] or waiting[:1]
-            answers += [connection.receive() for connection in ready]
+            responses += [connection.receive() for connection in ready]
             waiting = [connection for connection in waiting if connection not in ready]
-        return answers, ping_s
+        return responses, ping_s
 
 
-def _fixed_difference(answers: Iterable[Answer], ping_s: float) -> str | None:
-    for answer in answers:
-        if answer.status != 200 or answer.body != b"Hello, World!":
-            return f"status {answer.status}, body {answer.body[:40]!r}"
-        if answer.elapsed_s < _SIDE_BY_SIDE_S - _TICK_S:
-            return f"answered after {answer.elapsed_s * 1000:.1f} ms already"
-        if answer.elapsed_s > _SIDE_BY_SIDE_S + _PATIENCE_S:
-            return f"answered only after {answer.elapsed_s * 1000:.0f} ms"
+def _fixed_difference(responses: Iterable[Response], ping_s: float) -> str | None:
+    for response in responses:
+        if response.status != 200 or response.body != b"Hello, World!":
+            return f"status {response.status}, body {response.body[:40]!r}"
+        if response.elapsed_s < _SIDE_BY_SIDE_S - _TICK_S:
+            return f"the response came after {response.elapsed_s * 1000:.1f} ms already"
+        if response.elapsed_s > _SIDE_BY_SIDE_S + _PATIENCE_S:
+            return f"the response came only after {response.elapsed_s * 1000:.0f} ms"
     if ping_s >= _SIDE_BY_SIDE_S:
-        return f"a ping behind them was answered only after {ping_s * 1000:.0f} ms"
+        return f"a ping behind them got a response only after {ping_s * 1000:.0f} ms"
     return None
 
 
-def _drawn_difference(answers: Iterable[Answer]) -> str | None:
+def _drawn_difference(responses: Iterable[Response]) -> str | None:
     delays_s = []
-    for answer in answers:
-        if answer.status != 200 or answer.body != b"Hello, World!":
-            return f"status {answer.status}, body {answer.body[:40]!r}"
-        delays_s.append(answer.elapsed_s)
+    for response in responses:
+        if response.status != 200 or response.body != b"Hello, World!":
+            return f"status {response.status}, body {response.body[:40]!r}"
+        delays_s.append(response.elapsed_s)
     shortest_s, longest_s = min(delays_s), max(delays_s)
     if longest_s > _DRAWN_FROM_S + _PATIENCE_S:
-        return f"answered only after {longest_s * 1000:.0f} ms"
+        return f"the response came only after {longest_s * 1000:.0f} ms"
     # Twelve honest draws miss the shortest or the longest nine tenths once in 10^12 times.
     if shortest_s > 0.9 * _DRAWN_FROM_S or longest_s < 0.1 * _DRAWN_FROM_S:
-        return f"all answered after {shortest_s * 1000:.0f} to {longest_s * 1000:.0f} ms"
+        return f"all responses came after {shortest_s * 1000:.0f} to {longest_s * 1000:.0f} ms"
     return None

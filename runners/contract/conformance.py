@@ -12,7 +12,7 @@ from runners.contract.decoder.batch import normalised
 from runners.contract.decoder.reference import judge
 from runners.contract.findings import Finding, Service
 from runners.contract.http.connection import Connection, NoResponseError
-from runners.contract.runner import VectorRunner, answer_difference, request_of
+from runners.contract.runner import VectorRunner, request_of, response_difference
 from runners.contract.vectors.endpoints import expected, query_of
 from runners.contract.vectors.model import Vector, body_spec, load
 from runners.core.workloads import RELAY, WORKLOADS
@@ -20,9 +20,9 @@ from runners.core.workloads import RELAY, WORKLOADS
 
 @dataclass(frozen=True)
 class Probe:
-    """The outcome of one request: how its answer differs (None: it does not), and how many bytes were received.
+    """The outcome of one request: how its response differs (None: it does not), and how many bytes were received.
 
-    `varies` says that right answers to this request may differ in length, `body_bytes` what of them is not headers.
+    `varies` says that right responses to this request may differ in length, `body_bytes` what of them is not headers.
     """
 
     difference: str | None
@@ -96,7 +96,7 @@ def quick_check(
     parameters: Mapping[str, str] | None = None,
     count: int | None = None,
 ) -> Probe:
-    """Send one good request and compare its answer with the contract; another one, if the answer must change.
+    """Send one good request and compare its response with the contract; another one, if the response must change.
 
     Parameters
     ----------
@@ -109,22 +109,22 @@ def quick_check(
     parameters
         Those of the path that differ from `DEFAULT_PARAMETERS`; `ms` is the delay of ping-delay.
     count
-        How many rows sql2 is asked for.
+        The number of rows that a request of sql2 names.
     """
     vector = _vector_of(service.workload, body, tuple(sorted((parameters or {}).items())), count)
     message = request_of(vector, service)
     with Connection(base_url) as connection:
         try:
-            answer = connection.exchange(message)
-            difference = answer_difference(answer, vector, service.workload)
-            difference = difference or freshness.unchanged(connection, message, vector, service.workload, answer)
+            response = connection.request(message)
+            difference = response_difference(response, vector, service.workload)
+            difference = difference or freshness.unchanged(connection, message, vector, service.workload, response)
         except NoResponseError as error:
             return Probe(str(error), 0)
-    return Probe(difference, answer.raw_bytes, bool(WORKLOADS[service.workload].dynamic), len(answer.body))
+    return Probe(difference, response.raw_bytes, bool(WORKLOADS[service.workload].dynamic), len(response.body))
 
 
 def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Finding]:
-    """Send one body, good or bad, to everything that takes a body, and compare the answers with the reference decoder.
+    """Send one body, good or bad, to everything that takes a body, and compare the responses with the reference decoder.
 
     For property-based tests of running servers: `assert agree(url, services, body) == []`.
     """
@@ -139,7 +139,7 @@ def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Findi
 def storm(base_url: str, services: Iterable[Service], requests_count: int = 10_000) -> list[Finding]:
     """Send so many bad requests, short ones over and over, then a good one to each service.
 
-    The memory of the server is for the caller to look at, before and after.
+    The memory of the server is for the caller to inspect, before and after.
     """
     with Connection(base_url) as connection:
         run = VectorRunner(connection)
@@ -170,7 +170,7 @@ def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, s
     request: dict[str, Any] = {"parameters": dict(parameters)}
     if not WORKLOADS[workload].takes:
         request["suffix"] = query_of(count)
-        return Vector(f"{workload} is answered", (workload,), request, expected(workload, count))
+        return Vector(f"{workload} gets a response", (workload,), request, expected(workload, count))
     content = body or b""
     verdict = judge(content)
     expect: dict[str, Any] = {"status": sorted(verdict.statuses)}
@@ -178,7 +178,7 @@ def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, s
         expect = {"status": 413 if 413 in verdict.statuses else 200, "json": {"bytes": len(content)}}
     elif verdict.batch is not None and verdict.receipt is not None:
         expect |= {"receipt": verdict.receipt.as_json(), "echo": normalised(verdict.batch)}
-    name = f"a body of {len(content)} bytes is answered as the reference decoder says"
+    name = f"a body of {len(content)} bytes gets the response of the reference decoder"
     return Vector(name, (workload,), request | {"body": body_spec(content)}, expect)
 
 

@@ -1,4 +1,4 @@
-"""Answers that are another with each request: what they must look like, and what was drawn for them."""
+"""Responses that are another with each request: what they must look like, and what was drawn for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from runners.contract.page import titles_of
 
 GREETING = "Hello, world!"
 NUMBERS_BELOW = 1000
-# How far the clock of an answer may be from this machine's, which is the same one.
+# How far the clock of a response may be from this machine's, which is the same one.
 CLOCK_S = 2.0
 
 # Encoders may leave trailing zeros out, so that a time now and then has fewer digits than its clock.
@@ -25,19 +25,19 @@ _TIMES = {
 
 
 def drawn(expect: Mapping[str, Any], body: bytes) -> Hashable:
-    """Return what was made anew for an answer; None if the expectation is not of this kind.
+    """Return what was made anew for a response; None if the expectation is not of this kind.
 
     Parameters
     ----------
     expect
         The expectation of a vector: `greeting`, `rows`, `numbers` or `posts` (see `vectors.json`).
     body
-        The body of the answer.
+        The body of the response.
 
     Raises
     ------
     UnexpectedError
-        If the body is not what the contract asks for; the message is the difference.
+        If the body is not what the contract requires; the message is the difference.
     """
     for member, read in _READERS.items():
         if member in expect:
@@ -103,7 +103,7 @@ def _json(body: bytes) -> object:
     except ContractError as error:
         raise UnexpectedError(f"the body {shown(body)} is no JSON: {error}") from None
     if document.repeated:
-        raise UnexpectedError("the answer has a member twice")
+        raise UnexpectedError("the response has a member twice")
     return plain(document.root)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from runners.contract.http.messages import Answer, Message
+from runners.contract.http.messages import Message, Response
 
 _SHOWN_CHARACTERS = 400
 _SHOWN_VALUE_CHARACTERS = 120
 
 
 class UnexpectedError(ValueError):
-    """An answer that is not the one that the contract asks for; the message is the first difference."""
+    """A response that is not the one that the contract requires; the message is the first difference."""
 
 
 class Service(Protocol):
@@ -50,7 +50,7 @@ class Finding:
     request
         The method and path of the request.
     expected, got
-        What the contract asks for, and the beginning of what was received.
+        What the contract requires, and the beginning of what was received.
     difference
         The first difference, in words.
     """
@@ -68,7 +68,12 @@ class Finding:
 
 
 def finding(
-    name: str, service: Service | None, request: Message, expected: str, difference: str, answer: Answer | None = None
+    name: str,
+    service: Service | None,
+    request: Message,
+    expected: str,
+    difference: str,
+    response: Response | None = None,
 ) -> Finding:
     """Return a finding, with long texts cut."""
     return Finding(
@@ -77,6 +82,6 @@ def finding(
         codec=(service.codec or "") if service else "",
         request=str(request),
         expected=expected[:_SHOWN_CHARACTERS],
-        got=f"status: {answer.status}, body: {answer.body[:_SHOWN_CHARACTERS]!r}" if answer else "",
+        got=f"status: {response.status}, body: {response.body[:_SHOWN_CHARACTERS]!r}" if response else "",
         difference=difference,
     )

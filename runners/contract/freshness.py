@@ -9,9 +9,9 @@ from typing import Any
 from runners.contract.dynamic import NUMBERS_BELOW, drawn
 from runners.contract.findings import Finding, Service, UnexpectedError, finding
 from runners.contract.http.connection import Connection, NoResponseError
-from runners.contract.http.messages import Answer, Message
+from runners.contract.http.messages import Message, Response
 from runners.contract.inputs import MOST_ROWS, ROWS_COUNT, posts
-from runners.contract.runner import answer_difference, request_of
+from runners.contract.runner import request_of, response_difference
 from runners.contract.vectors.endpoints import expected, query_of
 from runners.contract.vectors.model import Vector
 from runners.core.workloads import WORKLOADS, Specification
@@ -19,71 +19,71 @@ from runners.core.workloads import WORKLOADS, Specification
 # A clock of whole milliseconds moves on in this time.
 _PAUSE_S = 0.003
 # One honest draw of a single row repeats another once in 10,000 times; three in a row do not.
-_ASKED_AGAIN = 3
+_REPEATS = 3
 # Threads and processes that draw alike are seen on connections of their own.
 _CONNECTIONS = 8
 
 
-def unchanged(connection: Connection, message: Message, vector: Vector, workload: str, first: Answer) -> str | None:
-    """Ask again, and say whether the answer was the same each time, or wrong.
+def unchanged(connection: Connection, message: Message, vector: Vector, workload: str, first: Response) -> str | None:
+    """Send it again, and say whether the response was the same each time, or wrong.
 
     Parameters
     ----------
     connection, message
-        How it was asked.
+        The request.
     vector, workload
         What is expected, and of which workload.
     first
-        The first answer, known to be right.
+        The first response, known to be right.
 
     Raises
     ------
     NoResponseError
-        If there is no other answer.
+        If there is no other response.
     """
     before = drawn(vector.expect, first.body)
     if before is None:
         return None
-    for _ in range(_ASKED_AGAIN):
+    for _ in range(_REPEATS):
         time.sleep(_PAUSE_S)
-        answer = connection.exchange(message)
-        if difference := answer_difference(answer, vector, workload):
+        response = connection.request(message)
+        if difference := response_difference(response, vector, workload):
             return difference
-        if drawn(vector.expect, answer.body) != before:
+        if drawn(vector.expect, response.body) != before:
             return None
-    return "the answer is the same to each request"
+    return "the response is the same to each request"
 
 
 def check(base_url: str, service: Service) -> list[Finding]:
-    """Ask a service whose responses are dynamic again and again, over several connections."""
+    """Send requests to a service whose responses are dynamic again and again, over several connections."""
     about = WORKLOADS[service.workload]
     count = MOST_ROWS if about.size == "count" else None
     vector = Vector("", (), {"suffix": query_of(count)}, expected(service.workload, count))
     message = request_of(vector, service)
-    asked = about.draws_count
-    name = f"{asked} answers of {service.workload} are made anew"
+    requested = about.draws_count
+    name = f"{requested} responses of {service.workload} are made anew"
     draws: list[Hashable] = []
-    answer: Answer | None = None
+    response: Response | None = None
     difference: str | None = None
     try:
         for _ in range(_CONNECTIONS):
             with Connection(base_url) as connection:
-                for _ in range(asked // _CONNECTIONS):
-                    answer = connection.exchange(message)
-                    if difference := answer_difference(answer, vector, service.workload):
+                for _ in range(requested // _CONNECTIONS):
+                    response = connection.request(message)
+                    if difference := response_difference(response, vector, service.workload):
                         raise UnexpectedError(difference)
-                    draws.append(drawn(vector.expect, answer.body))
+                    draws.append(drawn(vector.expect, response.body))
                     time.sleep(_PAUSE_S if about.dynamic == "clock" else 0)
         difference = _sameness(draws) or _narrowness(about, draws)
     except (NoResponseError, UnexpectedError) as error:
         difference = str(error)
-    return [finding(name, service, message, str(dict(vector.expect)), difference, answer)] if difference else []
+    return [finding(name, service, message, str(dict(vector.expect)), difference, response)] if difference else []
 
 
 def _sameness(draws: Sequence[Hashable]) -> str | None:
     # One pair of equal pages among 200 is met once in a thousand honest series, two never.
     repeated = len(draws) - len(set(draws))
-    return f"{repeated} of {len(draws)} answers repeat others" if repeated > 1 else None
+    return f"{repeated} of {len(draws)} responses repeat others" if repeated > 1 else None
 
 
 def _narrowness(workload: Specification, draws: Sequence[Any]) -> str | None:

@@ -14,78 +14,78 @@ from runners.contract.decoder.reference import decode
 from runners.contract.decoder.strict_json import ContractError, parse, plain
 from runners.contract.dynamic import drawn
 from runners.contract.findings import UnexpectedError, shown
-from runners.contract.http.messages import Answer
+from runners.contract.http.messages import Response
 from runners.contract.inputs import relayed
 from runners.core.workloads import WORKLOADS
 
-# The clock of the answer is the one of this machine; servers renew the date about once a second.
+# The clock of the response is the one of this machine; servers renew the date about once a second.
 _OLDEST_DATE_S = 10.0
-# How soon an answer must be there that says that the database is not.
+# How soon a response must be there that says that the database is not.
 _SOON_S = 3.0
 
 
-def status_difference(answer: Answer, statuses: frozenset[int]) -> str | None:
+def status_difference(response: Response, statuses: frozenset[int]) -> str | None:
     """Say how the status differs from those that are allowed."""
-    if answer.status in statuses:
+    if response.status in statuses:
         return None
     allowed = " or ".join(str(status) for status in sorted(statuses))
-    return f"status {answer.status} instead of {allowed}"
+    return f"status {response.status} instead of {allowed}"
 
 
-def header_difference(answer: Answer, workload: str) -> str | None:
-    """Say how the headers of an answer differ from the contract; its status is known to be right.
+def header_difference(response: Response, workload: str) -> str | None:
+    """Say how the headers of a response differ from the contract; its status is known to be right.
 
     Parameters
     ----------
-    answer
-        The answer.
+    response
+        The response.
     workload
-        The workload that was asked for; empty for the server as a whole.
+        The requested workload; empty for the server as a whole.
     """
     for name in ("content-type", "content-length", "date"):
-        if name not in answer.headers:
+        if name not in response.headers:
             return f"header {name.title()} is missing"
-    if difference := _type_difference(answer, workload):
+    if difference := _type_difference(response, workload):
         return difference
-    if "content-encoding" in answer.headers:
-        return f"the answer is compressed ({answer.headers['content-encoding']})"
-    return _date_difference(answer.headers["date"])
+    if "content-encoding" in response.headers:
+        return f"the response is compressed ({response.headers['content-encoding']})"
+    return _date_difference(response.headers["date"])
 
 
-def body_difference(answer: Answer, workload: str, expect: Mapping[str, Any], sent: bytes) -> str | None:
-    """Say how the body of an answer with status 200, 400 or 503 differs from what a vector expects.
+def body_difference(response: Response, workload: str, expect: Mapping[str, Any], sent: bytes) -> str | None:
+    """Say how the body of a response with status 200, 400 or 503 differs from what a vector expects.
 
     Parameters
     ----------
-    answer
-        The answer, its status known to be right.
+    response
+        The response, its status known to be right.
     workload
-        The workload that was asked for.
+        The requested workload.
     expect
         The expectation of a vector (see `vectors.json`).
     sent
         The body of the request, for echoes that must equal it.
     """
-    if answer.status == 503 and answer.elapsed_s > _SOON_S:
-        return f"answered only after {answer.elapsed_s:.1f} s"
-    if answer.status != 200:
-        return _error_difference(answer.body) if WORKLOADS[workload].errors_are_json else None
+    if response.status == 503 and response.elapsed_s > _SOON_S:
+        return f"the response came only after {response.elapsed_s:.1f} s"
+    if response.status != 200:
+        return _error_difference(response.body) if WORKLOADS[workload].errors_are_json else None
     gives = WORKLOADS[workload].gives
     if gives == "any JSON":
-        return _no_json(answer.body)
+        return _no_json(response.body)
     if gives == "receipt" and "receipt" in expect:
-        return _json_difference(expect["receipt"], answer.body)
+        return _json_difference(expect["receipt"], response.body)
     if gives == "echo" and "echo" in expect:
         wanted = expect["echo"]
-        return echo_difference(_normalised(sent) if isinstance(wanted, str) else wanted, answer.body)
+        return echo_difference(_normalised(sent) if isinstance(wanted, str) else wanted, response.body)
     if gives == "bytes" and "json" in expect:
-        return _json_difference(expect["json"], answer.body)
-    if "text" in expect and answer.body != str(expect["text"]).encode():
-        return f"body is {shown(answer.body)} instead of {expect['text']!r}"
+        return _json_difference(expect["json"], response.body)
+    if "text" in expect and response.body != str(expect["text"]).encode():
+        return f"body is {shown(response.body)} instead of {expect['text']!r}"
     if "file" in expect:
-        return _relayed_difference(answer.body)
+        return _relayed_difference(response.body)
     try:
-        drawn(expect, answer.body)
+        drawn(expect, response.body)
     except UnexpectedError as error:
         return str(error)
     return None
@@ -99,7 +99,7 @@ def echo_difference(expected: Mapping[str, Any], body: bytes) -> str | None:
     expected
         A batch as `batch.normalised` returns it.
     body
-        The body of the answer.
+        The body of the response.
     """
     try:
         document = parse(body)
@@ -148,21 +148,21 @@ def _scalar(value: object) -> tuple[type, object]:
     return type(value), value if not isinstance(value, dict | list) else id(value)
 
 
-def _type_difference(answer: Answer, workload: str) -> str | None:
+def _type_difference(response: Response, workload: str) -> str | None:
     found = WORKLOADS.get(workload)
     if (
-        answer.status != 200
+        response.status != 200
         and found
         and not found.takes
-        and not (found.errors_are_json and answer.status in (400, 503))
+        and not (found.errors_are_json and response.status in (400, 503))
     ):
         return None
-    wanted = found.content_type if found and answer.status == 200 else "application/json"
-    media_type, _, parameter = answer.headers["content-type"].lower().partition(";")
+    wanted = found.content_type if found and response.status == 200 else "application/json"
+    media_type, _, parameter = response.headers["content-type"].lower().partition(";")
     if media_type.strip() != wanted:
         return f"header Content-Type is {media_type.strip()!r} instead of {wanted!r}"
     if wanted == "text/html" and parameter.replace('"', "").strip() != "charset=utf-8":
-        return f"header Content-Type is {answer.headers['content-type']!r}, without charset=utf-8"
+        return f"header Content-Type is {response.headers['content-type']!r}, without charset=utf-8"
     return None
 
 
@@ -199,10 +199,15 @@ def _no_json(body: bytes) -> str | None:
 
 def _error_difference(body: bytes) -> str | None:
     try:
-        answer = plain(parse(body).root)
+        response = plain(parse(body).root)
     except ContractError as error:
         return f"the error {shown(body)} is no JSON: {error}"
-    if isinstance(answer, dict) and set(answer) == {"error"} and isinstance(answer["error"], str) and answer["error"]:
+    if (
+        isinstance(response, dict)
+        and set(response) == {"error"}
+        and isinstance(response["error"], str)
+        and response["error"]
+    ):
         return None
     return f'the error is {shown(body)} instead of {{"error":"…"}}'
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 from runners.contract.findings import Finding, Service, finding
 from runners.contract.http.connection import Connection, NoResponseError
-from runners.contract.http.messages import Answer, Message
+from runners.contract.http.messages import Message, Response
 from runners.contract.responses import body_difference, header_difference, status_difference
 from runners.contract.vectors.model import Vector
 from runners.core.workloads import WORKLOADS
 
 DEFAULT_PARAMETERS = {"db": "my_database_1", "table": "my_table_1", "ms": "1"}
 
-# After so many unanswered requests the rest would only be waited for.
+# After so many without_response requests the rest would only be waited for.
 _MOST_SILENCES = 3
 
 
@@ -32,20 +32,20 @@ def filled(path: str, parameters: dict[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda match: (DEFAULT_PARAMETERS | parameters)[match[1]], path)
 
 
-def answer_difference(answer: Answer, vector: Vector, workload: str) -> str | None:
-    """Return the first difference between an answer and what a vector expects of a workload.
+def response_difference(response: Response, vector: Vector, workload: str) -> str | None:
+    """Return the first difference between a response and what a vector expects of a workload.
 
     A connection may be closed with a refusal, which has been announced then.
     """
-    if difference := status_difference(answer, vector.statuses):
+    if difference := status_difference(response, vector.statuses):
         return difference
-    if difference := header_difference(answer, workload):
+    if difference := header_difference(response, workload):
         return difference
-    if answer.status == 200 and answer.closes:
+    if response.status == 200 and response.closes:
         return "the connection is not kept alive"
-    if answer.status not in (200, 400, 503):
+    if response.status not in (200, 400, 503):
         return None
-    return body_difference(answer, workload, vector.expect, vector.body or b"")
+    return body_difference(response, workload, vector.expect, vector.body or b"")
 
 
 class VectorRunner:
@@ -76,22 +76,22 @@ class VectorRunner:
     def _try(self, vector: Vector, service: Service | None) -> None:
         message = request_of(vector, service)
         was_open = self._connection.is_open
-        answer: Answer | None = None
+        response: Response | None = None
         differences: list[str | None] = []
         try:
             try:
-                answer = self._connection.exchange(message)
+                response = self._connection.request(message)
             except NoResponseError as error:
-                # Either this request broke the server, or the connection was closed after the last answer already.
+                # Either this request broke the server, or the connection was closed after the last response already.
                 if not was_open:
                     raise
                 differences.append(f"{error} on the connection kept until then")
-                answer = self._connection.exchange(message)
-            differences.append(answer_difference(answer, vector, service.workload if service else ""))
+                response = self._connection.request(message)
+            differences.append(response_difference(response, vector, service.workload if service else ""))
         except NoResponseError as error:
             self._silences += 1
             differences = [str(error)]
         expected = ", ".join(f"{name}: {value}" for name, value in vector.expect.items())
         for difference in differences:
             if difference:
-                self._found[finding(vector.name, service, message, expected, difference, answer)] = None
+                self._found[finding(vector.name, service, message, expected, difference, response)] = None

@@ -82,6 +82,7 @@ def _open_lock(name: str) -> int:
     return os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
+# Own code: filelock has no shared locks, and the kernel releases these when their process is killed.
 def _locks(handle: int, kind: int) -> bool:
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)

@@ -58,7 +58,7 @@ class Experiment:
         `generators`
     fixed_rate_loads : loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`, before `shapes`
     fresh : whether each cell has a process of its own, so that memory can be told apart
-    only : (system, workload's label) of the cells, where not every system is asked for every workload
+    only : (system, workload's label) of the cells, where not every system is measured on every workload
     batch_sizes : where they are part of the question; else the parameter's
     idle_s : for how long the idle machine is watched before measuring, where it is part of the question
         (:mod:`runners.measure.machine_survey`)
@@ -180,7 +180,7 @@ class Experiment:
             reasons = "; ".join(dict.fromkeys(found.cells["status"]))
             raise WrkbookError(
                 f"there is not one sound trial in run {self.run.run_id}: {reasons}",
-                "./wrkbook doctor looks at the machine, ./wrkbook verify at the servers",
+                "./wrkbook doctor inspects the machine, ./wrkbook verify the servers",
             )
         return found
 

@@ -5,15 +5,15 @@ keeps the whole histogram in microseconds. Result, tables and histogram are pars
 
 What autocannon 9.0.0 counts, from its lib/run.js, lib/httpClient.js, lib/pipelinedRequestsQueue.js, lib/histUtil.js:
 
-- A latency is taken from before the request is written to the end of the answer, with ``process.hrtime``; recording it
+- A latency is taken from before the request is written to the end of the response, with ``process.hrtime``; recording it
   in its histogram cuts it down to whole milliseconds. The printed average is that of what is left, rounded up: "0.01 ms"
-  says that at most one answer in a hundred took a millisecond, not that answers took 10 µs.
+  says that at most one response in a hundred took a millisecond, not that responses took 10 µs.
 - "requests in 11.01s" are requests *sent*. The duration is rounded to 10 ms, and the end is noticed at the next sample of
   the rates: by default once a second, so 10 s become 11 s. Here it is every 100 ms.
 - A connection that is refused is tried again at once, for ever. So is one that is lost; the request that was under way
   stays in its queue, and from then on that connection's latencies count from one request too early.
-- An answer slower than the timeout counts as nothing but a timeout; its connection is opened anew.
-- With ``reconnectRate`` the answer after which it reconnects is not counted: without keep-alive it counts none. With
+- A response slower than the timeout counts as nothing but a timeout; its connection is opened anew.
+- With ``reconnectRate`` the response after which it reconnects is not counted: without keep-alive it counts none. With
   ``overallRate`` each connection sends its requests of a second back to back and then waits for the next second, and the
   correction for coordinated omission takes 1 ms as the expected interval whatever the rate. Neither is offered here.
 - Each worker thread opens connections // workers.
@@ -65,7 +65,7 @@ class Autocannon:
         if load.duration_s <= 0 or load.timeout_s <= 0:
             raise GeneratorError("autocannon needs a duration and a timeout above 0 s")
         if load.rate_rps is not None or load.keepalive_requests is not None:
-            raise GeneratorError("autocannon neither offers a rate evenly nor counts all answers when it reconnects")
+            raise GeneratorError("autocannon neither offers a rate evenly nor counts all responses when it reconnects")
         if not re.fullmatch(r"/[!-~]*", request.path):
             raise GeneratorError(f"not a path that autocannon can request: {request.path!r}")
         options: dict[str, Any] = {"url": f"http://{host}:{port}{request.path}", "method": request.method}
@@ -82,7 +82,7 @@ class Autocannon:
         text, result, seen = parse_text(stdout), _result(_line("autocannon", stdout)), _seen(_line("wrkbook", stdout))
         if (text.connections_count, text.workers_count or 1) != (load.connections, load.threads):
             raise GeneratorError(
-                f"autocannon was asked for {load.connections} connections and {load.threads} threads, but "
+                f"autocannon was told to keep {load.connections} connections and {load.threads} threads, but "
                 f"reports {text.connections_count} and {text.workers_count or 1}"
             )
         if wrong := [*_printed_otherwise(text, result), *_recorded_otherwise(result, seen)]:
@@ -182,7 +182,7 @@ def _printed_otherwise(text: AutocannonText, result: _Result) -> list[str]:
     pairs = [
         ("duration", text.duration_s, result.rounded_duration_s),
         ("latencies", printed, [latency[name] / 1e3 for name in ("p50", "p99", "average")]),
-        ("non-2xx answers", text.non_2xx_count, result.non_2xx_count),
+        ("non-2xx responses", text.non_2xx_count, result.non_2xx_count),
     ]
     rounded = [
         ("requests sent", text.sent_count, result.sent_count),
@@ -199,7 +199,7 @@ def _recorded_otherwise(result: _Result, seen: _Seen) -> list[str]:
     # autocannon.js records the latency that autocannon then cuts down: their means after that must be the same.
     cut = histograms.mean([value // 1000 for value in seen.histogram.values_us], counts) if counts else 0.0
     pairs = [
-        ("answers", seen.histogram.total_count, result.requests_count),
+        ("responses", seen.histogram.total_count, result.requests_count),
         ("latencies", seen.histogram.total_count, result.latencies_count),
         ("errors", sum(seen.errors.values()), result.errors_count),
         ("timeouts", seen.errors.get("timeout_count", 0), result.timeouts_count),
@@ -227,7 +227,7 @@ def _warnings(load: Load, result: _Result, seen: _Seen) -> list[str]:
     if seen.connected_count < planned:
         warnings.append(f"{planned - seen.connected_count} connections could not be opened")
     if result.timeouts_count:
-        late = f"{result.timeouts_count} answers took longer than {load.timeout_s:g} s"
+        late = f"{result.timeouts_count} responses took longer than {load.timeout_s:g} s"
         warnings.append(f"{late} and are not among the service times")
     if result.errors_count > result.timeouts_count and result.requests_count:
         warnings.append("connections were lost: service times after that count from one request too early")

@@ -31,8 +31,8 @@ class AutocannonText:
 
     Attributes
     ----------
-    planned_s : the duration asked for
-    latency : of answers, cut down to whole milliseconds before anything was calculated
+    planned_s : the requested duration
+    latency : of responses, cut down to whole milliseconds before anything was calculated
     requests, read_bytes_by_interval : of each interval of `interval_s`
     sent_count : requests *sent*, which is what "1202k requests" means; those under way at the end are among them
     errors_count : timeouts, and connections refused or lost

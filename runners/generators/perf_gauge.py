@@ -19,10 +19,10 @@ What perf-gauge 0.1.20 measures, from its src/bench_run.rs, rate_limiter.rs, htt
   counted here (``lost``): they were completed, but their status, bytes and time are unknown.
 - The first request that is slower than the timeout ends the whole run, of all clients, and is counted nowhere.
 - A connection that is refused or lost counts as a request, with the error's text for a status; its time is in the printed
-  latencies, together with those of answers other than 2xx.
+  latencies, together with those of responses other than 2xx.
 - Bytes are those of bodies, without headers.
 - Its histogram (the crate histogram 0.6) rounds times from 1 ms on up by at most 0.2 %; below, they are whole microseconds.
-- It uses a thread for each CPU that it may run on, whatever is asked for.
+- It uses a thread for each CPU that it may run on, whatever is requested.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TAKEN_ALONG = (_SCRIPT.with_name("prometheus.py"), _SCRIPT.with_name("steps.py"
 _LOGGING = Path(__file__).with_name("log4rs.yaml")
 _BODY = "body"
 _END_TOLERANCE_S = 0.25
-# A rate that is cut by more than this is not the one that was asked for.
+# A rate that is cut by more than this is not the requested one.
 _RATE_TOLERANCE = 0.01
 # Requests per second of one client that it sends one by one, in ticks of whole milliseconds; and how late each of them is.
 _TICKS_HZ = (1, 2, 4, 5, 8, 10, 20, 25, 40, 50, 100, 125, 200)
@@ -81,13 +81,13 @@ class PerfGauge:
         command = ["python3", f"{LOAD_FOLDER}/{_SCRIPT.name}", "--concurrency", str(load.connections)]
         command += ["--duration", _milliseconds(load.duration_s), "--request_timeout", _milliseconds(load.timeout_s)]
         if load.rate_rps is not None:
-            offered, asked = portion(load).rate_rps * load.connections, load.requested_rps or load.rate_rps
-            if abs(offered / asked - 1) > _RATE_TOLERANCE:
+            offered, requested = portion(load).rate_rps * load.connections, load.requested_rps or load.rate_rps
+            if abs(offered / requested - 1) > _RATE_TOLERANCE:
                 raise GeneratorError(
-                    f"perf-gauge would offer {offered:g} requests per second instead of {asked:g}: "
+                    f"perf-gauge would offer {offered:g} requests per second instead of {requested:g}: "
                     f"choose a whole number for each of the {load.connections} clients"
                 )
-            command += ["--rate", f"{asked:.12g}"]
+            command += ["--rate", f"{requested:.12g}"]
         command += ["http", "--method", request.method]
         if load.keepalive_requests is None:
             command.append("--conn_reuse")
@@ -98,26 +98,26 @@ class PerfGauge:
     def parse(self, stdout: str, load: Load) -> LoadResult:
         """Parse perf-gauge's report; see :class:`runners.generators.Generator`.
 
-        Times of requests that got no answer are left out of ``service_time`` where perf-gauge has them apart.
+        Times of requests that got no response are left out of ``service_time`` where perf-gauge has them apart.
         """
         report, push = parse_report(stdout)
-        answered = {what: count for what, count in report.answers.items() if is_status(what)}
+        responses = {what: count for what, count in report.responses.items() if is_status(what)}
         early = report.duration_s < load.duration_s - _END_TOLERANCE_S
-        unanswered = {what: count for what, count in report.answers.items() if what not in answered}
-        refused_count = sum(count for what, count in unanswered.items() if "connect error" in what)
+        without_response = {what: count for what, count in report.responses.items() if what not in responses}
+        refused_count = sum(count for what, count in without_response.items() if "connect error" in what)
         errors = LoadErrors(
             connect_count=refused_count,
-            read_count=sum(unanswered.values()) - refused_count,
+            read_count=sum(without_response.values()) - refused_count,
             timeout_count=int(early),
-            status_count=sum(count for what, count in answered.items() if not what.startswith("2")),
+            status_count=sum(count for what, count in responses.items() if not what.startswith("2")),
         )
         return LoadResult(
-            requests_count=sum(answered.values()) + push.lost_count,
+            requests_count=sum(responses.values()) + push.lost_count,
             duration_s=report.duration_s,
             read_bytes=report.body_bytes,
-            connections_count=load.connections if answered else 0,
+            connections_count=load.connections if responses else 0,
             errors=errors,
-            service_time=push.succeeded if unanswered else merge([push.succeeded, push.failed]),
+            service_time=push.succeeded if without_response else merge([push.succeeded, push.failed]),
             summary=report.summary,
             warnings=tuple(_warnings(load, report, push, errors)),
             bodies_only=True,
@@ -154,11 +154,11 @@ def portion(load: Load) -> Portion:
 
 
 def paced(rate_rps: float) -> tuple[int, float]:
-    """The clients that offer a rate, and the rate to ask of them so that this is what they send: their limiter runs late.
+    """The clients that offer a rate, and the rate to request of them so that this is what they send: their limiter runs late.
 
     Each client sends one request a tick. All clients tick together, so a tick is a burst of as many requests as there are
-    clients: few clients with short ticks are nearer to an even stream, many with long ticks nearer to the asked rate. The
-    lateness is known, the burst is not to be undone: so there are few clients, and a little more is asked for.
+    clients: few clients with short ticks are nearer to an even stream, many with long ticks nearer to the requested rate. The
+    lateness is known, the burst is not to be undone: so there are few clients, and a little more is requested.
     """
     if rate_rps <= 0:
         raise GeneratorError("perf-gauge needs a rate above 0")
@@ -183,7 +183,7 @@ def _warnings(load: Load, report: Report, push: Push, errors: LoadErrors) -> lis
         achieved = (report.requests_count + push.lost_count) / report.duration_s / load.rate_rps
         if achieved < LEAST_OFFERED:
             warnings.append(
-                f"only {achieved:.1%} of the offered rate were sent: the clients waited for answers, or the limiter ran late"
+                f"only {achieved:.1%} of the offered rate were sent: the clients waited for responses, or the limiter ran late"
             )
     if errors.timeout_count:
         warnings.append(
@@ -197,6 +197,6 @@ def _warnings(load: Load, report: Report, push: Push, errors: LoadErrors) -> lis
         warnings.append("no request was completed")
     if errors.connect_count + errors.read_count and errors.status_count:
         warnings.append(
-            "answers other than 2xx are missing from the service times: they are mixed with lost connections"
+            "responses other than 2xx are missing from the service times: they are mixed with lost connections"
         )
     return warnings

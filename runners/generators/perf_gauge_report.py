@@ -38,7 +38,7 @@ class Report:
     duration_s: float
     requests_count: int
     body_bytes: int
-    answers: dict[str, int]
+    responses: dict[str, int]
     latencies_s: dict[str, float]
 
     @property
@@ -65,7 +65,7 @@ def _report(stdout: str) -> Report:
             duration_s=fields["duration"]["secs"] + fields["duration"]["nanos"] / 1e9,
             requests_count=int(fields["total_requests"]),
             body_bytes=int(fields["total_bytes"]),
-            answers={str(what): int(count) for what, count in fields["response_code_summary"]},
+            responses={str(what): int(count) for what, count in fields["response_code_summary"]},
             latencies_s={str(name): int(us) / 1e6 for name, us in fields["latency_summary"]},
         )
         summary_of(report.latencies_s)
@@ -98,7 +98,7 @@ def _line(marker: str, stdout: str) -> str:
 
 
 def _printed_otherwise(text: PerfGaugeText, report: Report) -> list[str]:
-    pairs = [("requests", text.requests_count, report.requests_count), ("answers", text.answers, report.answers)]
+    pairs = [("requests", text.requests_count, report.requests_count), ("responses", text.responses, report.responses)]
     rounded = [
         ("duration", text.duration_s, report.duration_s),
         ("requests per second", text.throughput_rps, report.requests_count / report.duration_s),
@@ -112,13 +112,13 @@ def _printed_otherwise(text: PerfGaugeText, report: Report) -> list[str]:
 
 def _pushed_otherwise(report: Report, push: Push) -> list[str]:
     samples = push.succeeded.total_count + push.failed.total_count
-    succeeded = sum(count for what, count in report.answers.items() if is_status(what) and what.startswith("2"))
+    succeeded = sum(count for what, count in report.responses.items() if is_status(what) and what.startswith("2"))
     pairs = [
         ("requests", report.requests_count, push.requests_count),
-        ("answers", report.requests_count, sum(report.answers.values())),
+        ("responses", report.requests_count, sum(report.responses.values())),
         ("bytes", report.body_bytes, push.body_bytes),
         ("latencies", report.requests_count, samples),
-        ("latencies of answers 2xx", succeeded, push.succeeded.total_count),
+        ("latencies of responses 2xx", succeeded, push.succeeded.total_count),
     ]
     return [f"{what}: {one} and {other}" for what, one, other in pairs if one != other]
 
@@ -135,10 +135,10 @@ class PerfGaugeText:
 
     Attributes
     ----------
-    requests_count : answers of any status and failed requests
-    success_fraction : answers of status 2xx; NaN where there were none at all
+    requests_count : responses of any status and failed requests
+    success_fraction : responses of status 2xx; NaN where there were none at all
     body_bytes : bytes of the bodies alone
-    answers : count by status line (``200 OK``) or by what failed
+    responses : count by status line (``200 OK``) or by what failed
     latencies_s : by the name of the line
     """
 
@@ -149,7 +149,7 @@ class PerfGaugeText:
     success_fraction: Rounded
     body_bytes: Rounded
     body_bits_per_s: Rounded
-    answers: dict[str, int]
+    responses: dict[str, int]
     latencies_s: dict[str, Rounded]
 
     @property
@@ -186,16 +186,16 @@ def parse_text(text: str) -> PerfGaugeText:
         success_fraction=_rounded(_only(r"Success rate: (\S+)%", text, "the rate of success")[1], 0.01),
         body_bytes=_rounded(size, base ** " KMGTPE".index(unit[0]) if unit != "B" else 1),
         body_bits_per_s=_rounded(_only(r"Bitrate: (\S+) Mbps", text, "the rate of bits")[1], 1e6),
-        answers=_answers(text),
+        responses=_responses(text),
         latencies_s=_latencies(text),
     )
 
 
-def _answers(text: str) -> dict[str, int]:
+def _responses(text: str) -> dict[str, int]:
     block = re.search(r"^Summary:\n((?:.+: \d+\n)+)\n", text, re.MULTILINE)
     if block is None:
         if "Summary:" in text:
-            raise GeneratorError("perf-gauge's summary of answers is damaged")
+            raise GeneratorError("perf-gauge's summary of responses is damaged")
         return {}
     return {what: int(count) for what, _, count in (line.rpartition(": ") for line in block[1].splitlines())}
 

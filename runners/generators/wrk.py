@@ -5,8 +5,8 @@ Both are parsed, and must agree as far as the printed digits go.
 
 What wrk 4.1.0 counts, from its src/wrk.c:
 
-- An answer slower than the timeout is completed *and* a timeout, and is missing from the histogram. A request that is
-  never answered counts nowhere.
+- A response slower than the timeout is completed *and* a timeout, and is missing from the histogram. A request that is
+  never responses counts nowhere.
 - Statuses of 400 and more are counted; redirects pass.
 - Each thread opens connections // threads. One that cannot be opened, for example for want of file descriptors, is a
   connect error and not tried again. One that is refused, or lost, is tried again at once, and fails as read or write.
@@ -79,7 +79,7 @@ class Wrk:
         text, exact = parse_text(stdout), parse_exact(stdout)
         if (text.threads_count, text.connections_count) != (load.threads, load.connections):
             raise GeneratorError(
-                f"wrk was asked for {load.threads} threads and {load.connections} connections, but "
+                f"wrk was told to keep {load.threads} threads and {load.connections} connections, but "
                 f"reports {text.threads_count} and {text.connections_count}"
             )
         if exact.duration_us / 1e6 <= load.ramp_up_s:
@@ -144,7 +144,7 @@ def _spread(what: str, printed: Spread, seen: Statistics, unit: float) -> list[t
 
 
 def _expected_interval_us(exact: Exact, load: Load) -> int | None:
-    """The interval of wrk's correction, from the connections asked for; None where wrk corrects nothing."""
+    """The interval of wrk's correction, from the requested connections; None where wrk corrects nothing."""
     rounds = exact.requests_count // load.connections
     return exact.duration_us // rounds if rounds else None
 
@@ -166,7 +166,7 @@ def _warnings(exact: Exact, load: Load, service_time: Histogram) -> list[str]:
     if errors.connect_count:
         warnings.append(f"{errors.connect_count} connections could not be opened (is the limit of open files too low?)")
     if errors.timeout_count:
-        late = f"{errors.timeout_count} answers took longer than {load.timeout_s:g} s"
+        late = f"{errors.timeout_count} responses took longer than {load.timeout_s:g} s"
         warnings.append(f"{late} and are not among the service times")
     expected = exact.requests_count - errors.timeout_count
     if service_time.total_count != expected:

@@ -1,6 +1,6 @@
 """The line that ``wrk.lua`` prints: exact numbers, and the whole histogram of latencies.
 
-Where latencies are long, their histogram has a bin for nearly every answer: of 20,000 connections a megabyte for each second.
+Where latencies are long, their histogram has a bin for nearly every response: of 20,000 connections a megabyte for each second.
 So before it is recorded it is condensed (:func:`condense`) to parts of wrk's expected interval. That is about the mean latency, and
 half a part, a five-hundredth of it, is what nobody reads off a latency; and wrk's correction, which moves samples by whole intervals,
 can be undone as before, as it moves them by whole numbers of parts.

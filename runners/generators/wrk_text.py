@@ -44,7 +44,7 @@ class WrkText:
 
     Attributes
     ----------
-    connections_count : as asked for
+    connections_count : as requested
     latency_s : after wrk's correction for coordinated omission
     thread_rps : rates of single threads over 100 ms each
     percentiles_s : by percentage; empty without ``--latency``

@@ -120,6 +120,7 @@ def watch(root: Path, interval_s: float) -> tuple[Activity, Activity]:
     )
 
 
+# Own code: psutil reads the machine it runs on, and a preflight is tested on folders with the files of others.
 def parse_cpu_ticks(text: str) -> dict[int, tuple[int, ...]]:
     """Return the clock ticks of each CPU from the text of ``/proc/stat``; malformed lines are ignored."""
     found = {}

@@ -20,7 +20,7 @@ from runners.core.trial_record import TrialRecord
 from runners.core.units import system_title
 from runners.measure.design import Cell, side_by_side
 from runners.measure.settings import BlockSettings
-from runners.measure.time_slices import windows_in_turns
+from runners.measure.time_slices import windows_in_time_slices
 from runners.measure.trial import Trial, begin, sliced
 from runners.systems.backend import FIRST_BACKEND_PORT, Backend
 from runners.systems.process import ServerProcess
@@ -86,10 +86,10 @@ def _measure(
             in_slices = [trial.cell for trial in order if sliced(settings, trial.cell)]
             for place, group in enumerate(side_by_side(in_slices), 1):
                 for cell in group:
-                    step(f"{_in_time_slices(len(group))}, {cell.workload.label}")
+                    step(f"{_systems_in_time_slices(len(group))}, {cell.workload.label}")
                     if visit == 0:
                         trials[cell].warm_up(settings, primed)
-                _in_turns(settings, [trials[cell] for cell in group], number, f"{visit + 1}.{place}")
+                _measure_in_time_slices(settings, [trials[cell] for cell in group], number, f"{visit + 1}.{place}")
             for trial in order:
                 if not sliced(settings, trial.cell) and not trial.cell.searches:
                     step(f"{system_title(trial.cell.system.name)}, {trial.cell.workload.label}")
@@ -126,7 +126,7 @@ def _search(
             trial.search(settings, rate_rps)
 
 
-def _in_time_slices(systems_count: int) -> str:
+def _systems_in_time_slices(systems_count: int) -> str:
     return f"{systems_count} system{'' if systems_count == 1 else 's'} in time slices"
 
 
@@ -145,11 +145,11 @@ def _launch(trials: Sequence[Trial], settings: BlockSettings, port: int, stack: 
         trial.launched(process)
 
 
-def _in_turns(settings: BlockSettings, trials: Sequence[Trial], number: int, name: str) -> None:
+def _measure_in_time_slices(settings: BlockSettings, trials: Sequence[Trial], number: int, name: str) -> None:
     """Measure a window for each of some trials of block `number`, no two of them of one system, in time slices."""
     ready = [trial for trial in trials if trial.ready]
-    asked = [(trial.asked, trial.load(settings)) for trial in ready]
+    loads = [(trial.target, trial.load(settings)) for trial in ready]
     order = random.Random(f"{settings.seed}/{number}/{name}")
-    windows = windows_in_turns(settings.source, asked, settings.profile.slice_s, order, name)
+    windows = windows_in_time_slices(settings.source, loads, settings.profile.slice_s, order, name)
     for trial, window in zip(ready, windows, strict=True):
         trial.add(settings, window)

@@ -40,8 +40,8 @@ class Levels:
     left_out: tuple[LeftOut, ...]
 
 
-def fitting_levels(asked: Sequence[int], files_limit: int, ports_count: int) -> Levels:
-    """Return what of `asked` fits into one process's limit of open files, and into a client's ports towards one server.
+def fitting_levels(requested: Sequence[int], files_limit: int, ports_count: int) -> Levels:
+    """Return what of `requested` fits into one process's limit of open files, and into a client's ports towards one server.
 
     The smallest of those that do not fit is replaced by the largest number that does, where that is at least 90 % of it.
 
@@ -55,16 +55,16 @@ def fitting_levels(asked: Sequence[int], files_limit: int, ports_count: int) -> 
         why, remedy = f"the limit of {files_limit} open files", FILES_REMEDY
     else:
         why, remedy = f"the {ports_count} ports that a client has", PORTS_REMEDY
-    kept = [count for count in asked if count <= most]
+    kept = [count for count in requested if count <= most]
     left_out: list[LeftOut] = []
     nearest = most // _ROUND * _ROUND
-    for count in sorted(count for count in asked if count > most):
+    for count in sorted(count for count in requested if count > most):
         instead = nearest if nearest >= _NEAR * count and nearest > max(kept, default=0) else None
         kept += [instead] if instead else []
         left_out.append(LeftOut(count, why, remedy, instead))
-    if asked and not kept:
+    if requested and not kept:
         raise WrkbookError(
-            f"numbers of connections: {', '.join(map(str, asked))}: none fits into {why}",
+            f"numbers of connections: {', '.join(map(str, requested))}: none fits into {why}",
             f"use at most {most}, or {remedy}",
         )
     return Levels(tuple(kept), tuple(left_out))

@@ -31,7 +31,7 @@ _FIRST_SAMPLE_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True)
-class VectorRunner:
+class Diagnosis:
     """The findings and the pinning plan; no plan where there are too few CPUs."""
 
     findings: list[Finding]
@@ -62,8 +62,8 @@ class VectorRunner:
         return "\n".join(lines)
 
 
-def examine(interval_s: float = 1.0, cores: Sequence[Core] = ()) -> VectorRunner:
-    """Look at this machine for `interval_s`, without changing anything on it.
+def diagnose(interval_s: float = 1.0, cores: Sequence[Core] = ()) -> Diagnosis:
+    """Inspect this machine for `interval_s`, without changing anything on it.
 
     `cores` are those that wrkbook may use; none: those that this process may use now.
     """
@@ -72,7 +72,7 @@ def examine(interval_s: float = 1.0, cores: Sequence[Core] = ()) -> VectorRunner
         plan = plan_pinning(cores)
     except WrkbookError:
         plan = None  # the finding on the CPUs says why
-    return VectorRunner([*_machine(cores, interval_s), *_sandbox_and_image()], plan)
+    return Diagnosis([*_machine(cores, interval_s), *_sandbox_and_image()], plan)
 
 
 def _machine(cores: Sequence[Core], interval_s: float) -> list[Finding]:

@@ -15,7 +15,7 @@ from runners.core.run_manifest import CoreFacts, IdleMachine, MachineSurvey, Pre
 from runners.core.units import format_duration
 from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import Core
-from runners.measure.doctor import examine
+from runners.measure.doctor import diagnose
 from runners.measure.sampling import OtherProcesses, cpu_times
 
 
@@ -24,7 +24,7 @@ def with_preflight(seen: MachineSurvey, cores: Sequence[Core]) -> MachineSurvey:
     return seen.model_copy(
         update={
             "cores": [CoreFacts(**asdict(core)) for core in cores],
-            "preflight": [PreflightFinding(**asdict(finding)) for finding in examine(cores=cores).findings],
+            "preflight": [PreflightFinding(**asdict(finding)) for finding in diagnose(cores=cores).findings],
         }
     )
 
@@ -67,10 +67,10 @@ def spreads(speed: Sequence[SpeedReading]) -> dict[int, float]:
     return {cpu: round(stdev(rates) / fmean(rates), 4) for cpu, rates in found.items() if len(rates) > 1}
 
 
-def chosen_slices(asked: str, seen: IdleMachine) -> tuple[float, str]:
+def chosen_slices(requested: str, seen: IdleMachine) -> tuple[float, str]:
     """Return the length of a time slice in seconds (0: windows in one piece) by the parameter ``slices``, and why that was chosen."""
-    if asked != AUTO:
-        return int(asked) / 1000, "as the parameter slices says"
+    if requested != AUTO:
+        return int(requested) / 1000, "as the parameter slices says"
     steal, spread = (max(shares.values(), default=0.0) for shares in (seen.steal_fraction, seen.speed_spread))
     facts = (
         f"in {format_duration(seen.duration_s)} of the idle machine {steal:.1%} of a CPU's time was stolen (limit {STEAL_LIMIT:.1%}), "

@@ -1,4 +1,4 @@
-"""A whole run: blocks until every ratio is as precise as was asked for, or the time is used up."""
+"""A whole run: blocks until every ratio is as precise as was requested, or the time is used up."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ class RunPlan:
     @property
     def times_builds(self) -> bool:
         """Return whether builds are timed: as the parameter says; else where memory is in question, but not in a quick run."""
-        asked, quick = self.parameters.build_times, self.parameters.profile == "quick"
-        return asked == "yes" or (not asked and self.design.fresh and not quick)
+        wanted, quick = self.parameters.build_times, self.parameters.profile == "quick"
+        return wanted == "yes" or (not wanted and self.design.fresh and not quick)
 
     @property
     def profile(self) -> Profile:
@@ -121,9 +121,9 @@ def plan_run(
         For an unknown system, a run-id that is none, CPU sets that overlap or do not exist.
     """
     catalogue = Catalogue()
-    asked = [*(load.unplanned for load in fixed_rate_loads), *shapes]
-    fits, left_out = clamped(parameters, raise_open_files_limit(), client_ports().count, asked)
-    own_loads = asked or (load_shapes(fits) if load_levels is None or load_levels.beside else [])
+    own_profiles = [*(load.unplanned for load in fixed_rate_loads), *shapes]
+    fits, left_out = clamped(parameters, raise_open_files_limit(), client_ports().count, own_profiles)
+    own_loads = own_profiles or (load_shapes(fits) if load_levels is None or load_levels.beside else [])
     run = Run(experiment, check_run_id(parameters.run_id or new_run_id(parameters.profile)))
     # A run from before there were rates has none of them.
     profiles_at_rate = load_levels.profiles if load_levels and not (run.exists and run.read().rates is None) else []

@@ -17,15 +17,15 @@ from runners.core.load import Load
 from runners.core.trial_record import TimeSlices, WindowRecord
 from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.virtual_clock import Processes, ProcessSuspender, VirtualClock
-from runners.measure.window import GRACE_S, LOOKS, Window
+from runners.measure.window import GRACE_S, SAMPLED_AT, Window
 
 # wrk notices that it is to end at the next tenth of a second: on average, so long after it is told.
 _NOTICED_S = 0.05
 _AWAKE_S = 0.002
 
 
-def windows_in_turns(
-    source: LoadContext, asked: Sequence[tuple[LoadTarget, Load]], slice_s: float, order: random.Random, name: str
+def windows_in_time_slices(
+    source: LoadContext, loads: Sequence[tuple[LoadTarget, Load]], slice_s: float, order: random.Random, name: str
 ) -> list[WindowRecord]:
     """Measure one window for each of several cells, no two on one server, and return their records.
 
@@ -33,12 +33,12 @@ def windows_in_turns(
     """
     with ExitStack() as stack:
         players: list[_Player] = []
-        for who, load in asked:
-            players.append(_Player(source, who, load, len(asked), stack))
+        for who, load in loads:
+            players.append(_Player(source, who, load, len(loads), stack))
             players[-1].suspender.stop()
         while left := [player for player in players if not player.over]:
             for player in order.sample(left, len(left)):
-                player.turn(slice_s, [other for other in players if other is not player])
+                player.run_slice(slice_s, [other for other in players if other is not player])
         return [player.end(name) for player in players]
 
 
@@ -46,18 +46,18 @@ class _Player:
     """A window that is open until `stack` is closed, and suspended between its time slices."""
 
     def __init__(
-        self, source: LoadContext, asked: LoadTarget, load: Load, players_count: int, stack: ExitStack
+        self, source: LoadContext, target: LoadTarget, load: Load, players_count: int, stack: ExitStack
     ) -> None:
-        self._looks, self._load, self.over = list(LOOKS), load, False
-        clock = stack.enter_context(VirtualClock(asked.prepared))
+        self._sampled_at, self._load, self.over = list(SAMPLED_AT), load, False
+        clock = stack.enter_context(VirtualClock(target.prepared))
         waiting_s = (load.duration_s + load.timeout_s) * players_count
-        self._window = stack.enter_context(Window(source, asked, load, "window", clock, waiting_s))
-        server = stack.enter_context(Processes(asked.server.pids))
+        self._window = stack.enter_context(Window(source, target, load, "window", clock, waiting_s))
+        server = stack.enter_context(Processes(target.server.pids))
         generator = stack.enter_context(Processes(self._window.generator_pids))
         self.suspender = ProcessSuspender(clock, generator, server, self._window.begun)
-        self.cpus = {"server": asked.server.cpus, "generator": source.plan.generator}
+        self.cpus = {"server": target.server.cpus, "generator": source.plan.generator}
 
-    def turn(self, slice_s: float, co_scheduled: Sequence[_Player]) -> None:
+    def run_slice(self, slice_s: float, co_scheduled: Sequence[_Player]) -> None:
         """Run for a time slice, or to the end of the window where that is sooner; then sample, and see whether it is over."""
         duration_s = self._load.duration_s
         self.suspender.go_on()
@@ -69,8 +69,8 @@ class _Player:
         ended = ended or self._window.ends_within(slice_s)
         self.suspender.stop()
         ran_s = self.suspender.ran_s
-        while not ended and self._looks and ran_s >= self._looks[0] * duration_s:
-            self._window.look(self._looks.pop(0), self.suspender.clock.stood_s, _used_s(co_scheduled))
+        while not ended and self._sampled_at and ran_s >= self._sampled_at[0] * duration_s:
+            self._window.sample(self._sampled_at.pop(0), self.suspender.clock.stood_s, _used_s(co_scheduled))
         self._window.hung = not ended and ran_s > math.ceil(duration_s) + self._load.timeout_s + GRACE_S
         self.over = ended or self._window.hung
 

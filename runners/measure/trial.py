@@ -106,7 +106,7 @@ class Trial:
         if load.connections >= LEAST_WATCHED and (short := wait_for_ports(self.process.port, load.connections)):
             self.fail("ports", short)
             return
-        self.add(settings, in_one_piece(settings.source, self.asked, load, kind))
+        self.add(settings, in_one_piece(settings.source, self.target, load, kind))
 
     def next_search_rps(self, settings: BlockSettings) -> float | None:
         """Return the rate of the next window of the search under the cell's objectives; None when no more is needed."""
@@ -133,7 +133,7 @@ class Trial:
         return not self.failed and not self._ended("")
 
     @property
-    def asked(self) -> LoadTarget:
+    def target(self) -> LoadTarget:
         """The target of its load."""
         return LoadTarget(self.process, self.request, self.record.generator, self.folder, self.backend)
 

@@ -31,11 +31,11 @@ from runners.systems.sandbox import Sandbox
 from runners.systems.sockets import LOOPBACK, accepted_count, established_count
 
 # When, as fractions of the window, samples are taken: clear of the ramps at both ends.
-LOOKS = (0.1, 0.5, 0.9)
+SAMPLED_AT = (0.1, 0.5, 0.9)
 # Of a window at a fixed rate: its load generator must not wait for the harness, which may share its CPU.
-LOOKS_AT_A_RATE = (0.1, 0.9)
+SAMPLED_AT_A_RATE = (0.1, 0.9)
 # The sample that also has what takes longer to find out: connections, memory that is shared with others.
-_THOROUGH_LOOK = 0.5
+_THOROUGH_AT = 0.5
 _POLL_S = 0.01
 # As few connections may be another program's. More, and the load has begun, although none of its short ones may ever be seen open.
 _MOST_OF_OTHERS = 2
@@ -45,13 +45,13 @@ GRACE_S = 15.0
 _MOST_PRINTED_BYTES = 64 << 20
 
 
-def in_one_piece(source: LoadContext, asked: LoadTarget, load: Load, kind: WindowKind) -> WindowRecord:
+def in_one_piece(source: LoadContext, target: LoadTarget, load: Load, kind: WindowKind) -> WindowRecord:
     """Measure one window in one piece and return its record."""
-    with Window(source, asked, load, kind) as window:
+    with Window(source, target, load, kind) as window:
         end = window.begun + load.duration_s
-        for look in () if kind in WARM_UP_KINDS else (LOOKS_AT_A_RATE if window.paced else LOOKS):
-            if not window.ends_by(window.begun + look * load.duration_s):
-                window.look(look)
+        for share in () if kind in WARM_UP_KINDS else (SAMPLED_AT_A_RATE if window.paced else SAMPLED_AT):
+            if not window.ends_by(window.begun + share * load.duration_s):
+                window.sample(share)
         if window.watched or not float(load.duration_s).is_integer():
             window.ends_by(end)
             # The load generator itself, not its sandbox, reports and ends.
@@ -74,31 +74,31 @@ class Window:
     def __init__(
         self,
         source: LoadContext,
-        asked: LoadTarget,
+        target: LoadTarget,
         load: Load,
         kind: WindowKind,
         clock: VirtualClock | None = None,
         waiting_s: float = 0.0,
     ) -> None:
-        self._source, self._asked, self._load, self._kind, self._clock = source, asked, load, kind, clock
-        self._generator = source.generators[asked.generator]
+        self._source, self._target, self._load, self._kind, self._clock = source, target, load, kind, clock
+        self._generator = source.generators[target.generator]
         self.paced = load.rate_rps is not None
         self.watched = self._generator.opens_first and load.connections >= LEAST_WATCHED
         # One that is ended by a signal needs a time of its own that is long enough, no more.
         spare_s = waiting_s + (MOST_RAMP_UP_S if self.watched else 0.0)
         self._argv = self._generator.command(
-            asked.request, replace(load, duration_s=load.duration_s + spare_s), LOOPBACK, asked.server.port
+            target.request, replace(load, duration_s=load.duration_s + spare_s), LOOPBACK, target.server.port
         )
         self.begun, self._ended, self.hung = math.nan, math.inf, False
         self._samples: list[Sample] = []
         self._others = OtherProcesses()
 
     def __enter__(self) -> Self:
-        server = self._asked.server
+        server = self._target.server
         self._started_at = datetime.now(UTC).isoformat()
         self._server_pids = server.pids
         self._listened, self._cpu_before_s = server.listens(), total_cpu_s(self._server_pids)
-        self._work_before = counted(self._asked.backend)
+        self._work_before = counted(self._target.backend)
         if self.paced:
             self._others.used_s(())
         with ExitStack() as stack:
@@ -125,11 +125,11 @@ class Window:
         self._stack.close()
 
     def _command(self) -> list[str]:
-        folders, env = {LOAD_FOLDER: self._asked.prepared}, {}
-        if self._asked.generator in self._source.builds:
-            folders["/build"] = self._source.builds[self._asked.generator]
+        folders, env = {LOAD_FOLDER: self._target.prepared}, {}
+        if self._target.generator in self._source.builds:
+            folders["/build"] = self._source.builds[self._target.generator]
         if self._clock is not None and self._generator.clock is not None:
-            env = {"LD_PRELOAD": self._generator.clock, "STOPPED_CLOCK": f"{LOAD_FOLDER}/{self._clock.path.name}"}
+            env = {"LD_PRELOAD": self._generator.clock, "VIRTUAL_CLOCK": f"{LOAD_FOLDER}/{self._clock.path.name}"}
         limited = ["prlimit", f"--fsize={_MOST_PRINTED_BYTES}", *self._argv]
         return Sandbox(self._source.image, read_only=folders, env=env).command(limited, self._source.plan.generator)
 
@@ -146,11 +146,13 @@ class Window:
         """Wait for so long, or until the load generator ends; return whether it has ended."""
         return _ends_within(self._process, duration_s)
 
-    def look(self, look: float, suspended_s: float = 0.0, co_scheduled_cpu_s: dict[int, float] | None = None) -> None:
+    def sample(
+        self, share: float, suspended_s: float = 0.0, co_scheduled_cpu_s: dict[int, float] | None = None
+    ) -> None:
         """Take a sample of the processes and the machine; none after the end. For the rest see :class:`Sample`."""
         if self._process.poll() is not None:
             return
-        server, backend = self._asked.server, self._asked.backend
+        server, backend = self._target.server, self._target.backend
         roles: dict[Role, tuple[list[int], Sequence[int]]] = {
             "server": (self._server_pids if self.paced else server.pids, server.cpus),
             "generator": (self.generator_pids, self._source.plan.generator),
@@ -160,7 +162,7 @@ class Window:
         sample = snapshot(roles, self._source.probes.pids)
         sample.other_cpu_s = dict.fromkeys(sample.cpus, 0.0) if self.paced else self._others.used_s(sample.cpus)
         sample.suspended_s, sample.co_scheduled_cpu_s = suspended_s, co_scheduled_cpu_s
-        if look == _THOROUGH_LOOK:
+        if share == _THOROUGH_AT:
             sample.server.memory = memory(server.pids)
             sample.connections_count = established_count(server.port)
         self._samples.append(sample)
@@ -170,7 +172,7 @@ class Window:
         if self.paced and self._samples:
             last = self._samples[-1]
             last.other_cpu_s = self._others.used_s(last.cpus)
-            last.server.memory = memory(self._asked.server.pids)
+            last.server.memory = memory(self._target.server.pids)
 
     def close(self) -> None:
         """End the load generator, if it has not ended."""
@@ -200,8 +202,8 @@ class Window:
             elapsed_s=self._ended - self._started,
             speed={cpu: CpuSpeed(**speed._asdict()) for cpu, speed in self._source.probes.within(intervals).items()},
             server_cpu_s=total_cpu_s(self._server_pids) - self._cpu_before_s,
-            backend_work=work_done(self._work_before, counted(self._asked.backend)),
-            server_listened=self._listened and self._asked.server.listens(),
+            backend_work=work_done(self._work_before, counted(self._target.backend)),
+            server_listened=self._listened and self._target.server.listens(),
         )
 
 

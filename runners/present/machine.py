@@ -162,7 +162,7 @@ def _ceiling(results: Results, system: str) -> str:
         return f"The load generator's ceiling here is {rate} of {row['workload']}: what comes near it says little of a server."
     busy = f"{amount(row['generator_busy_fraction'], PERCENT)} of its CPUs' time"
     limit = {
-        "server": f"the fixed answer of {system} was the limit",
+        "server": f"the fixed response of {system} was the limit",
         "unsaturated": f"neither it nor {system} was busy all the time",
     }
     return (

@@ -10,7 +10,7 @@ from runners.analyse.latencies import in_bursts
 from runners.analyse.results import Results
 from runners.core.records import CONTROL
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, listing
-from runners.present.kit.frames import is_rated, measured, without_control
+from runners.present.kit.frames import is_fixed_rate, measured, without_control
 from runners.present.narrative import Narrative
 
 _OFTEN = 0.1
@@ -20,11 +20,11 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
     """The threats to validity that hold for this run, those of its design first, and the notebook's `own` after them."""
     found = [
         _closed_loop(results),
-        _rated(results),
+        _fixed_rate(results),
         "Client and server share one machine and its loopback network: no network card, no distance, no lost packets.",
         _windows(results),
-        _turns(results),
-        _opening(results),
+        _time_slices(results),
+        _ramp_up(results),
         *results.manifest.left_out,
         _virtual(results),
         _shared(results),
@@ -41,14 +41,14 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
 def _closed_loop(results: Results) -> str:
     of = f"{_connections(results)} connections".strip()
     return (
-        f"The load is a closed loop of {of} that each wait for their answer: a server that stalls is asked less, and the "
+        f"The load is a closed loop of {of} that each wait for their response: a server that stalls is sent less, and the "
         "percentiles are service times, not the response times that users of an open system would see."
     )
 
 
-def _rated(results: Results) -> str:
+def _fixed_rate(results: Results) -> str:
     cells = measured(results.cells)
-    if not is_rated(cells):
+    if not is_fixed_rate(cells):
         return ""
     rows = cells.dropna(subset=["offered_rps"])
     if not in_bursts(rows).any():
@@ -56,8 +56,8 @@ def _rated(results: Results) -> str:
     rows = rows[in_bursts(rows)]
     least = float((rows["throughput_rps"] / rows["offered_rps"]).min())
     return (
-        "Where perf-gauge offers a rate, each client of the load generator still waits for its answer, and its clock starts when its "
-        "turn has come: what a slow answer makes others wait is seen in part only. All clients have their turn at the same "
+        "Where perf-gauge offers a rate, each client of the load generator still waits for its response, and its clock starts when it "
+        "is served: what a slow response makes others wait is seen in part only. All clients send at the same "
         f"moment, so requests come in bursts and times hold the queue within one. At least {amount(least, PERCENT)} of a rate was achieved."
     )
 
@@ -65,13 +65,13 @@ def _rated(results: Results) -> str:
 def _connections(results: Results) -> str:
     """Return the requested number of connections, from the windows themselves where they hold it."""
     windows = results.trials[~results.trials["warmup"].astype(bool)]
-    if "asked_connections_count" not in windows or windows.empty:
+    if "requested_connections_count" not in windows or windows.empty:
         return str(results.parameters.get("connections") or "")
-    low, high = (int(end) for end in windows["asked_connections_count"].agg(["min", "max"]))
+    low, high = (int(end) for end in windows["requested_connections_count"].agg(["min", "max"]))
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _opening(results: Results) -> str:
+def _ramp_up(results: Results) -> str:
     """Return threats from the ramp-up of many connections, and from a load generator that waits for responses."""
     windows = results.trials[~results.trials["warmup"].astype(bool)]
     if "ramp_up_s" not in windows or not (windows["ramp_up_s"] > 0).any():
@@ -95,22 +95,22 @@ def _windows(results: Results) -> str:
     )
 
 
-def _turns(results: Results) -> str:
-    turns = _in_turns(results)
-    if turns.empty:
+def _time_slices(results: Results) -> str:
+    sliced = _in_time_slices(results)
+    if sliced.empty:
         return ""
-    length_s = float((turns["duration_s"] / turns["turns_count"]).median())
-    cells = len(turns.drop_duplicates(["system", "workload"]))
+    length_s = float((sliced["duration_s"] / sliced["time_slices_count"]).median())
+    cells = len(sliced.drop_duplicates(["system", "workload"]))
     return (
-        f"The windows of {cells} cells were measured in turns of {length_s * 1000:.0f} ms on average, while all others and the load "
-        "generator's clock stood still: what slows the machine slows them alike, but each turn begins with caches that others have used."
+        f"The windows of {cells} cells were measured in time slices of {length_s * 1000:.0f} ms on average, while all others and the load "
+        "generator's clock stood still: what slows the machine slows them alike, but each slice begins with caches that others have used."
     )
 
 
-def _in_turns(results: Results) -> pd.DataFrame:
-    """The windows that were measured in turns."""
+def _in_time_slices(results: Results) -> pd.DataFrame:
+    """The windows that were measured in time slices."""
     trials = results.trials
-    return trials[trials["turns_count"] > 0] if "turns_count" in trials else trials.iloc[:0]
+    return trials[trials["time_slices_count"] > 0] if "time_slices_count" in trials else trials.iloc[:0]
 
 
 def _virtual(results: Results) -> str:
@@ -166,7 +166,7 @@ def _precision(results: Results) -> str:
         return ""
     return (
         f"{len(wide)} of {len(rows)} ratios are known less precisely than the {format_half_width(results.precision_ratio)} "
-        f"that were asked for; the worst, {_named(rows.loc[widths.idxmax()])}, to {format_half_width(widths.max())}."
+        f"that were requested; the worst, {_named(rows.loc[widths.idxmax()])}, to {format_half_width(widths.max())}."
     )
 
 

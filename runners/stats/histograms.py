@@ -92,10 +92,10 @@ def percentiles(values: ArrayLike, counts: ArrayLike, q: ArrayLike) -> NDArray[n
         Percentages, above 0 and up to 100.
     """
     samples, cumulative = np.asarray(values, dtype=np.float64), np.cumsum(counts)
-    asked = np.asarray(q, dtype=np.float64)
+    wanted = np.asarray(q, dtype=np.float64)
     if not len(samples):
-        return np.full(asked.shape, np.nan)
-    return np.asarray(samples[np.searchsorted(cumulative, _rank(int(cumulative[-1]), asked))])
+        return np.full(wanted.shape, np.nan)
+    return np.asarray(samples[np.searchsorted(cumulative, _rank(int(cumulative[-1]), wanted))])
 
 
 def estimable(total: int, q: float) -> bool:

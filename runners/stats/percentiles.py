@@ -24,7 +24,7 @@ def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict
     return {int(block): Histogram(tuple(group["value_us"]), tuple(group["count"])) for block, group in groups}
 
 
-def percentile_intervals(launches: Sequence[Histogram], asked: Sequence[float]) -> dict[float, Interval]:
+def percentile_intervals(launches: Sequence[Histogram], wanted: Sequence[float]) -> dict[float, Interval]:
     """Return percentiles of the launches' merged histograms in seconds, with the 95 % interval over launches.
 
     A percentile with fewer than 10 samples beyond it is all NaN. The samples of a launch are not independent, so the
@@ -32,13 +32,13 @@ def percentile_intervals(launches: Sequence[Histogram], asked: Sequence[float]) 
     """
     filled = [launch for launch in launches if launch.total_count]
     if not filled:
-        return dict.fromkeys(asked, UNKNOWN)
+        return dict.fromkeys(wanted, UNKNOWN)
     merged = histograms.merge(filled)
-    values = histograms.percentiles(merged.values_us, merged.counts, asked)
-    each = np.array([histograms.percentiles(launch.values_us, launch.counts, asked) for launch in filled])
+    values = histograms.percentiles(merged.values_us, merged.counts, wanted)
+    each = np.array([histograms.percentiles(launch.values_us, launch.counts, wanted) for launch in filled])
     return {
         percentile: around(value * 1e-6, own) if histograms.estimable(merged.total_count, percentile) else UNKNOWN
-        for percentile, value, own in zip(asked, values.tolist(), each.T, strict=True)
+        for percentile, value, own in zip(wanted, values.tolist(), each.T, strict=True)
     }
 
 

@@ -45,7 +45,7 @@ class Backend(ServerProcess):
         Raises
         ------
         WrkbookError
-            When it does not answer, or with something else.
+            When it does not respond, or with something else.
         """
         if not self.artifact.server.launch.counters:
             return {}
@@ -70,7 +70,7 @@ class Backend(ServerProcess):
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_COUNT_TIMEOUT_S
             )
         except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(command, 1, "", f"no answer within {_COUNT_TIMEOUT_S:.0f} s")
+            return subprocess.CompletedProcess(command, 1, "", f"no response within {_COUNT_TIMEOUT_S:.0f} s")
 
 
 def process_of(artifact: Artifact, port: int, cpus: Sequence[int], backend_port: int = 0) -> ServerProcess:

@@ -32,7 +32,7 @@ Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=80)]
 
 
 class Service(_Strict):
-    """One contract workload that a server answers, under which path, and the server that it needs behind it.
+    """One contract workload that a server serves, under which path, and the server that it needs behind it.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ def new_server(name: str, like: str = "", folder: Path = SERVERS) -> str:
     Parameters
     ----------
     name : of the folder, and so of the system
-    like : a server whose folder is copied; empty: a small one in Go, which answers ``ping``
+    like : a server whose folder is copied; empty: a small one in Go, which serves ``ping``
     folder : that of all servers
 
     Raises
@@ -56,7 +56,7 @@ def _copied(server: Server) -> Path:
 _NEXT = """servers/{name} is there: the next wrkbook builds it, and nothing else needs to know it.
 
   servers/{name}/server.toml       title, packages, commands, workloads; CONTRIBUTING.md explains every field
-  servers/contract/README.md       what each workload must answer
+  servers/contract/README.md       what each workload must respond
   ./wrkbook serve {name}           to try it with curl: {serves}
   ./wrkbook verify {name}          until it keeps the contract
   ./wrkbook run 01 --profile quick -p systems {name},gin       ping, beside another one"""

@@ -1,4 +1,4 @@
-"""The listener of a port, read from the kernel, so that a stray server cannot pass for the launched one."""
+"""The listener of a port, read from the kernel, so that another server cannot pass for the launched one."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def listening_inodes(port: int) -> set[int]:
 def established_count(port: int) -> int:
     """Return the number of established connections to `port` on this machine, counted at the accepting side.
 
-    The kernel is asked for just these (sock_diag(7)), as ``ss`` does: its tables in /proc hold tens of thousands of closed ones
-    after a load without keep-alive, and to read them takes longer than a window can wait. They are read where it does not answer.
+    The kernel is queried for just these (sock_diag(7)), as ``ss`` does: its tables in /proc hold tens of thousands of closed ones
+    after a load without keep-alive, and to read them takes longer than a window can wait. They are read where it does not respond.
     """
     try:
         return sum(_diagnosed_count(port, family) for family in (socket.AF_INET, socket.AF_INET6))
@@ -47,6 +47,7 @@ def established_count(port: int) -> int:
         return _listed_count(port)
 
 
+# Own code: the dump of one port is counted without making an object of each socket, as pyroute2 would at every sample.
 def _diagnosed_count(port: int, family: int) -> int:
     states = 1 << int(_ESTABLISHED, 16)
     wanted = struct.pack("=BBBxI", family, socket.IPPROTO_TCP, 0, states) + struct.pack("!HH", port, 0) + bytes(44)
@@ -56,15 +57,15 @@ def _diagnosed_count(port: int, family: int) -> int:
         kernel.settimeout(1.0)
         kernel.sendto(header + wanted, (0, 0))
         while True:
-            answer, at = kernel.recv(1 << 18), 0
-            while at < len(answer):
-                length, kind = struct.unpack_from("=IH", answer, at)
+            response, at = kernel.recv(1 << 18), 0
+            while at < len(response):
+                length, kind = struct.unpack_from("=IH", response, at)
                 if kind == _DONE:
                     return found
                 if kind != _BY_FAMILY:
                     raise OSError("the kernel does not say")
                 # Some kernels filter by state alone: the port of the accepting side stands behind family, state and timers.
-                found += struct.unpack_from("!H", answer, at + _NETLINK_HEADER_BYTES + 4)[0] == port
+                found += struct.unpack_from("!H", response, at + _NETLINK_HEADER_BYTES + 4)[0] == port
                 at += (length + 3) & ~3
 
 
@@ -121,7 +122,7 @@ def is_free(port: int) -> bool:
 def hold_ports(count: int, first: int = FIRST_PORT, among: int = 1000) -> Iterator[list[int]]:
     """Hold the first `count` free ports of the `among` from `first` on: until the context ends, no other wrkbook of this user takes them.
 
-    A look alone is not enough: a server listens only a while after its port was chosen, and two commands choose the same one.
+    A reading alone is not enough: a server listens only a while after its port was chosen, and two commands choose the same one.
 
     Raises
     ------
@@ -130,7 +131,7 @@ def hold_ports(count: int, first: int = FIRST_PORT, among: int = 1000) -> Iterat
     """
     found: list[int] = []
     with ExitStack() as stack:
-        # No further than needed: each look reads the kernel's tables, which after a load hold thousands of closing connections.
+        # No further than needed: each reading reads the kernel's tables, which after a load hold thousands of closing connections.
         for port in range(first, first + among):
             if len(found) == count:
                 break

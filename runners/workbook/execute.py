@@ -47,7 +47,7 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
 
     with _environment(measuring), orphans_ended():
         _import_all()
-        # In a thread of its own, so that an interrupt reaches this one, which can then ask the kernel to stop.
+        # In a thread of its own, so that an interrupt reaches this one, which can then tell the kernel to stop.
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         try:

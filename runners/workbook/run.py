@@ -77,8 +77,8 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
         When the user interrupts a notebook.
     """
     parameters = [check_run(name, values) for name in names]
-    asked_minutes = budget_minutes or parameters[0].budget_minutes
-    shared = asked_minutes or PROFILES[parameters[0].profile].budget_minutes * max(1.0, len(names) / _SHARING)
+    given_minutes = budget_minutes or parameters[0].budget_minutes
+    shared = given_minutes or PROFILES[parameters[0].profile].budget_minutes * max(1.0, len(names) / _SHARING)
     run_id = parameters[0].run_id or new_run_id(parameters[0].profile)
     left, reports = shared, []
     for place, name in enumerate(names):
@@ -86,7 +86,7 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
         known = Run(name, run_id)
         before = _measured_minutes(known)
         given = {**values, "run_id": run_id, "budget_minutes": left / (len(names) - place)}
-        if not asked_minutes:
+        if not given_minutes:
             given["min_blocks"] = parameters[place].effective_profile.min_blocks
         try:
             reports.append(_execute(known, given))

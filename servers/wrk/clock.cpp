@@ -1,7 +1,7 @@
 // The clock of a program that is stopped and continued again and again: it stands still while the program is stopped.
 //
 // Preloaded into wrk, whose only clock is gettimeofday(), it takes the time that the program was stopped off the
-// machine's own clock. The file that STOPPED_CLOCK names holds that time as a number of eight bytes, in nanoseconds;
+// machine's own clock. The file that VIRTUAL_CLOCK names holds that time as a number of eight bytes, in nanoseconds;
 // whoever stops the program adds to it before the program goes on. So latencies, durations and timeouts are those of a
 // program that was never stopped.
 
@@ -24,11 +24,11 @@ static_assert(Nanoseconds::is_always_lock_free && sizeof(Nanoseconds) == 8);
 const Nanoseconds* stood = nullptr;
 
 __attribute__((constructor)) void open_clock() {
-  const char* path = std::getenv("STOPPED_CLOCK");
+  const char* path = std::getenv("VIRTUAL_CLOCK");
   const int file = path == nullptr ? -1 : open(path, O_RDONLY | O_CLOEXEC);
   void* page = file < 0 ? MAP_FAILED : mmap(nullptr, sizeof(Nanoseconds), PROT_READ, MAP_SHARED, file, 0);
   if (page == MAP_FAILED) {
-    std::fputs("STOPPED_CLOCK does not name a clock\n", stderr);
+    std::fputs("VIRTUAL_CLOCK does not name a clock\n", stderr);
     _exit(127);
   }
   close(file);

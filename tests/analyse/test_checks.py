@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.analyse.checks.trial import answer_size, bottleneck, trial_checks
+from runners.analyse.checks.trial import bottleneck, response_size, trial_checks
 from runners.analyse.comparisons import launch_throughputs
 from runners.analyse.tables import build_tables, load_results
 from runners.analyse.usage import window_usage
@@ -39,9 +39,9 @@ def test_an_open_loop_that_achieved_less_than_it_offered_is_flagged(rate_rps, ok
 
 def test_answers_that_differ_in_size_by_nature_are_allowed_to_and_no_more():
     record = trial(1, "fast+a", "decode-10", [20_000.0], response_bytes=185)
-    assert not checked(record)["answer size"].ok
-    assert checked(record.model_copy(update={"response_tolerance": 0.3}))["answer size"].ok
-    assert not checked(record.model_copy(update={"response_tolerance": 0.1}))["answer size"].ok
+    assert not checked(record)["response size"].ok
+    assert checked(record.model_copy(update={"response_tolerance": 0.3}))["response size"].ok
+    assert not checked(record.model_copy(update={"response_tolerance": 0.1}))["response size"].ok
 
 
 def test_one_verified_answer_of_unusual_length_voids_no_trial():
@@ -49,9 +49,9 @@ def test_one_verified_answer_of_unusual_length_voids_no_trial():
     longer = 2 * record.verified_before.response_bytes
     unusual = record.verified_before.model_copy(update={"response_bytes": longer})
     for when in ("verified_before", "verified_after"):
-        assert checked(record.model_copy(update={when: unusual}))["answer size"].ok
+        assert checked(record.model_copy(update={when: unusual}))["response size"].ok
     assert not checked(record.model_copy(update={"verified_before": unusual, "verified_after": unusual}))[
-        "answer size"
+        "response size"
     ].ok
 
 
@@ -64,7 +64,7 @@ def test_bytes_of_bodies_are_compared_with_bodies_of_the_answers_that_were_seen(
     result = LoadResult(
         20_000 + lost, 1.0, 2_000_000, 10, LoadErrors(), Histogram((1,), (1,)), bodies_only=True, unseen_count=lost
     )
-    assert answer_size(record, [({}, result)]).ok == ok
+    assert response_size(record, [({}, result)]).ok == ok
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_role_that_shares_the_cpus_is_no_other_load():
 
 
 def in_turns(record, *, stood_s=3.0, companions_s=2.7, shown=1.0, late_s=0.0):
-    """The record as one whose windows were measured in turns, stopped for `stood_s` while others used the CPUs."""
+    """The record as one whose windows were measured in time slices, stopped for `stood_s` while others used the CPUs."""
     for raw, result in load_results(record):
         late = {"generator": 1e-4, "server": late_s}
         raw.slices = TimeSlices(round="1.1", count=25, ran_s=result.duration_s / shown, late_s=late)
@@ -141,7 +141,7 @@ def in_turns(record, *, stood_s=3.0, companions_s=2.7, shown=1.0, late_s=0.0):
     return record
 
 
-def test_of_a_window_in_turns_shares_are_of_the_time_in_which_it_ran_and_companions_are_no_other_load():
+def test_of_a_window_in_time_slices_shares_are_of_the_time_in_which_it_ran_and_co_scheduled_processes_are_no_other_load():
     piece = trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5)
     turns = in_turns(trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5))
     before, after = (
@@ -155,7 +155,7 @@ def test_of_a_window_in_turns_shares_are_of_the_time_in_which_it_ran_and_compani
     assert checked(turns)["other load"].ok
 
 
-def test_other_load_is_seen_in_turns_too():
+def test_other_load_is_seen_in_time_slices_too():
     record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0]))
     for raw in record.windows:
         for place, sample in enumerate(raw.samples):
@@ -178,7 +178,7 @@ def test_a_clock_or_a_server_that_did_not_stand_still_makes_a_trial_void(shown, 
     [
         ({"sql2": (20_000, 400_000), "other": (0, 0)}, True),
         ({"sql2": (20_000 + 80, 400_000 + 80 * 20), "other": (3, 3)}, True),  # some were under way, someone looked
-        ({"sql2": (19_000, 380_000), "other": (0, 0)}, False),  # a cache answered
+        ({"sql2": (19_000, 380_000), "other": (0, 0)}, False),  # from a cache
         ({"sql2": (20_000, 20_000), "other": (0, 0)}, False),  # one row instead of twenty
         ({"sql2": (400_000, 400_000), "other": (0, 0)}, False),  # a query for each row
         ({"sql2": (20_000, 400_000), "other": (20_000, 0)}, False),  # something beside it
@@ -336,9 +336,9 @@ def test_little_s_law_is_a_column_and_is_judged_on_windows_in_one_piece():
 def test_the_virtual_clock_is_checked_in_time_slices_and_the_rest_in_all_measured_windows():
     record = with_percentiles(trial(1, "fast+a", "decode-10", [20_000.0]))
     assert checked(record)["clock"].ok
-    assert "3 looks" not in checked(record)["pinning"].detail
+    assert "3 samples" not in checked(record)["pinning"].detail
     record.windows[-1].server_listened = False
-    assert not checked(record)["answering process"].ok
+    assert not checked(record)["responding process"].ok
 
 
 def open_loop(**edit):

@@ -199,9 +199,9 @@ def test_without_the_share_of_the_connections_that_little_s_law_finds_there_are_
 @pytest.mark.parametrize(
     ("about", "check"),
     [
-        ({"server_listened": False}, "answering process"),
+        ({"server_listened": False}, "responding process"),
         ({"status_errors": 1000}, "errors"),
-        ({"response_bytes": 149}, "answer size"),
+        ({"response_bytes": 149}, "response size"),
         ({"steal": 0.2, "server_busy": 0.8}, "steal"),
         ({"unpinned": [{"thread": "x", "cpu": 1, "allowed": "0-1"}]}, "pinning"),
     ],

@@ -1,4 +1,4 @@
-"""What the small server of `fake.py` answers for text, JSON, SQL, HTML and relayed text, right or wrong."""
+"""What the small server of `fake.py` responses for text, JSON, SQL, HTML and relayed text, right or wrong."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Resources:
         if "time with one digit" in self.wrong:
             text = text[:21] + "+00:00"
         message = "Hello, World!" if "other message" in self.wrong else "Hello, world!"
-        answer = {"message": message, "ts": text if "offset of zero" in self.wrong else text.replace("+00:00", "Z")}
-        self._answer(200, answer | ({"extra": None} if "a member more" in self.wrong else {}))
+        response = {"message": message, "ts": text if "offset of zero" in self.wrong else text.replace("+00:00", "Z")}
+        self._answer(200, response | ({"extra": None} if "a member more" in self.wrong else {}))
 
     def _sql1(self, _: bytes) -> None:
         if not self._is_away():

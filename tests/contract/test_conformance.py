@@ -58,8 +58,8 @@ def test_a_server_whose_echo_has_nulls_for_what_was_not_given_passes():
         ("echo without ids", "$.operations[0].body.operationId is missing"),
         ("echo with more", "$.operations[0].body.extra is unexpected"),
         ("echo is empty", "$.operations has 0 elements instead of 1"),
-        ("crashes on surrogates", "no answer: the server closed the connection"),
-        ("closes", "no answer: the server closed the connection on the connection kept until then"),
+        ("crashes on surrogates", "no response: the server closed the connection"),
+        ("closes", "no response: the server closed the connection on the connection kept until then"),
     ],
 )
 def test_the_quick_check_names_the_difference_if_a_server(fault, difference):
@@ -86,10 +86,10 @@ def test_the_full_check_names_the_difference_if_a_server(fault, words, differenc
     ("fault", "service", "name", "difference"),
     [
         ("no chunks", DECODE, "a chunked body is read", "status 400"),
-        ("compresses", ROUNDTRIP, "an answer is not compressed", "the answer is compressed (gzip)"),
-        ("delay is short", DELAY, "40 delays do not wait for one another", "answered after "),
-        ("delay blocks", DELAY, "40 delays do not wait for one another", "answered only after"),
-        ("random is fixed", DELAY, "12 random delays are drawn from all that is allowed", "all answered after 1"),
+        ("compresses", ROUNDTRIP, "a response is not compressed", "the response is compressed (gzip)"),
+        ("delay is short", DELAY, "40 delays do not wait for one another", "the response came after "),
+        ("delay blocks", DELAY, "40 delays do not wait for one another", "the response came only after"),
+        ("random is fixed", DELAY, "12 random delays are drawn from all that is allowed", "all responses came after 1"),
     ],
 )
 def test_a_behaviour_is_found_that_no_single_request_shows(fault, service, name, difference):

@@ -1,4 +1,4 @@
-"""Answers made anew: whatever honest servers draw is right, and any damage to it is found."""
+"""Responses made anew: whatever honest servers draw is right, and any damage to it is found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ tens = st.lists(st.integers(0, 999), min_size=10, max_size=10)
 
 
 def refused(expect, body):
-    """Whether such a body is no right answer."""
+    """Whether such a body is no right response."""
     try:
         drawn(expect, body if isinstance(body, bytes) else json.dumps(body).encode())
     except UnexpectedError:

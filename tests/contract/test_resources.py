@@ -1,10 +1,10 @@
-"""Text, JSON, SQL, HTML and relayed text: the right answers pass, and each wrong one is found and named."""
+"""Text, JSON, SQL, HTML and relayed text: the right responses pass, and each wrong one is found and named."""
 
 from __future__ import annotations
 
 import pytest
 
-from runners.contract import conformance, responses as answers
+from runners.contract import conformance, responses as responses
 from runners.contract.requests import contract_request
 from runners.core.records import Workload
 from tests.contract.fake import RESOURCES, Served, serving
@@ -40,8 +40,8 @@ def test_a_proxy_that_only_relays_is_not_asked_for_paths_of_its_own():
         ("text", "text without newline", "body is b'Hello, world!' instead of 'Hello, world!\\n'"),
         ("text", "no length", "header Content-Length is missing"),
         ("json", "stale time", "$.ts is 3.0 s old"),
-        ("json", "time of the start", "the answer is the same to each request"),
-        ("json", "time without fraction", "the answer is the same to each request"),
+        ("json", "time of the start", "the response is the same to each request"),
+        ("json", "time without fraction", "the response is the same to each request"),
         ("json", "offset of zero", "$.ts is '"),
         ("json", "other message", "$.message is 'Hello, World!' instead of 'Hello, world!'"),
         ("json", "a member more", "$.extra is unexpected"),
@@ -53,15 +53,15 @@ def test_a_proxy_that_only_relays_is_not_asked_for_paths_of_its_own():
         ("sql2", "numbers as texts", "$[19].number is '"),
         ("sql2", "an id beyond", "$[0].id is 10001.0 instead of a whole number from 1 to 10000"),
         ("sql2", "a row is missing", "$ is 19 elements instead of 20 rows"),
-        ("sql2", "the same rows", "the answer is the same to each request"),
+        ("sql2", "the same rows", "the response is the same to each request"),
         ("json10", "a number out of range", "$.Test Number 10 is 1000.0 instead of a whole number from 0 to 999"),
         ("json10", "a number with a fraction", "$.Test Number 1 is "),
         ("json10", "nine numbers", "$.Test Number 9 is missing"),
         ("json10", "eleven numbers", "$.Test Number 11 is unexpected"),
-        ("json10", "the same numbers", "the answer is the same to each request"),
+        ("json10", "the same numbers", "the response is the same to each request"),
         ("blog", "five posts", "the page has 5 posts instead of 6"),
         ("blog", "a post twice", "only 5 of the 6 posts are distinct"),
-        ("blog", "the same page", "the answer is the same to each request"),
+        ("blog", "the same page", "the response is the same to each request"),
         ("blog", "another heading", "the page has '=A blog' instead of '=A blog of six posts'"),
         ("blog", "a comment", "the page has '<!-- posts -->' instead of '<article>'"),
         ("blog", "text between", "the page has '=.\\n' instead of '<article>'"),
@@ -84,9 +84,9 @@ def test_one_request_or_two_name_the_difference_if_a_server_has(workload, fault,
 @pytest.mark.parametrize(
     ("workload", "fault", "difference"),
     [
-        ("json", "time with one digit", " of 24 answers repeat others"),
+        ("json", "time with one digit", " of 24 responses repeat others"),
         ("sql2", "rows in a row", "500 numbers are all from "),
-        ("sql2", "the same rows", "23 of 24 answers repeat others"),
+        ("sql2", "the same rows", "23 of 24 responses repeat others"),
         ("sql2", "zeros before a count", "status 200 instead of 400"),
         ("sql2", "any count", "status 200 instead of 400"),
         ("sql2", "error is a text", "header Content-Type is 'text/plain' instead of 'application/json'"),
@@ -140,10 +140,10 @@ def test_without_its_database_the_difference_is_named(faults, difference):
 
 
 def test_a_server_that_takes_long_to_notice_that_its_database_is_away_is_named(monkeypatch):
-    monkeypatch.setattr(answers, "_SOON_S", 0.1)
+    monkeypatch.setattr(responses, "_SOON_S", 0.1)
     with serving("database away", "slow to say so") as base_url:
         found = {finding.difference for finding in conformance.check_without_backend(base_url, [SERVED["sql1"]])}
-    assert any(each.startswith("answered only after 0.") for each in found), found
+    assert any(each.startswith("the response came only after 0.") for each in found), found
 
 
 def test_a_load_generator_asks_for_the_rows_of_the_workload():

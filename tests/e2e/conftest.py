@@ -62,10 +62,10 @@ def page_of(tmp_path_factory, quick_run):
 
         def open_page(path: Path, width: int = 1366):
             page = chromium.new_page(viewport={"width": width, "height": 900})
-            page.told, page.asked = [], []
+            page.told, page.requested = [], []
             page.on("console", lambda message: page.told.append(message.text))
             page.on("pageerror", lambda error: page.told.append(str(error)))
-            page.on("request", lambda request: page.asked.append(request.url))
+            page.on("request", lambda request: page.requested.append(request.url))
             page.goto(f"file:///src/{path}")
             return page
 

@@ -48,10 +48,10 @@ def test_each_cell_says_what_was_open_and_what_its_own_process_held(run):
     summary = json.loads((data / "processed" / RUN / "summary.json").read_text())
     for cell in summary["cells"]:
         assert cell["status"] == "ok", cell
-        assert cell["established_count"] == cell["asked_connections_count"]
+        assert cell["established_count"] == cell["requested_connections_count"]
         assert 0 < cell["memory_before_rss_bytes"] <= cell["rss_peak_bytes"]
         assert cell["threads_count"] >= 1
-        assert cell["fds_count"] >= cell["asked_connections_count"] or cell["server"] == "express"
+        assert cell["fds_count"] >= cell["requested_connections_count"] or cell["server"] == "express"
         assert cell["errors_count"] == 0
 
 
@@ -59,12 +59,12 @@ def test_the_report_is_whole_and_quiet(run, tmp_path):
     data, _ = run
     with browser(data / "processed", tmp_path) as chromium:
         page = chromium.new_page(viewport={"width": 1366, "height": 900})
-        told, asked = [], []
+        told, requested = [], []
         page.on("console", lambda message: told.append(message.text))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("request", lambda request: requested.append(request.url))
         page.goto(f"file:///src/{RUN}/report.html")
         assert told == []
-        assert [url for url in asked if not url.startswith(("file:///src/", "data:"))] == []
+        assert [url for url in requested if not url.startswith(("file:///src/", "data:"))] == []
         assert page.locator("img").count() >= 5
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         text = page.inner_text("body")

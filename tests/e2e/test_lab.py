@@ -64,8 +64,8 @@ def page(lab, tmp_path_factory):
     _, url, folder = lab
     with browser(folder / "notebooks", tmp_path_factory.mktemp("browser")) as chromium:
         page = chromium.new_page(viewport={"width": 1366, "height": 900})
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
+        page.requested = []
+        page.on("request", lambda request: page.requested.append(request.url))
         page.goto(url)
         page.get_by_role("listitem", name=NOTEBOOK).or_(page.get_by_title(NOTEBOOK)).first.dblclick()
         parameters = page.locator(".jp-CodeCell", has_text="# quick (smoke)")
@@ -135,10 +135,10 @@ def test_text_in_tables_follows_the_dark_theme(page):
         assert ground < 60
 
 
-def test_nothing_is_asked_of_another_host(lab, page):
+def test_nothing_is_requested_from_another_host(lab, page):
     _, url, _ = lab
     here = url.partition("/lab")[0]
-    assert [asked for asked in page.asked if not asked.startswith((here, "data:", "blob:"))] == []
+    assert [requested for requested in page.requested if not requested.startswith((here, "data:", "blob:"))] == []
 
 
 def test_the_run_is_one_like_any_other(lab, page):

@@ -54,7 +54,7 @@ def test_every_recovered_histogram_has_as_many_samples_as_requests_were_complete
         trials, latency = pd.read_parquet(folder / "trials.parquet"), pd.read_parquet(folder / "latency.parquet")
         keys = ["block", "system", "workload"]
         # Time slices give throughput only: their service times are in no histogram.
-        in_one_piece = ~trials["warmup"] & ~trials["void"] & (trials["turns_count"] == 0)
+        in_one_piece = ~trials["warmup"] & ~trials["void"] & (trials["time_slices_count"] == 0)
         requests = trials[in_one_piece].groupby(keys)["requests_count"].sum()
         assert (latency.groupby(keys)["count"].sum() == requests).all()
 
@@ -72,7 +72,7 @@ def test_the_histogram_finds_a_known_delay(quick_run):
 def test_the_report_is_whole_quiet_and_asks_the_network_for_nothing(page_of, experiment):
     page = page_of(f"{experiment}/e2e/report.html")
     assert page.told == []
-    assert [url for url in page.asked if not url.startswith(("file:///src/", "data:"))] == []
+    assert [url for url in page.requested if not url.startswith(("file:///src/", "data:"))] == []
     assert page.locator("img").count() >= 4
     assert all(page.locator("img").evaluate_all("images => images.map(image => image.naturalWidth > 500)"))
     assert page.locator("table").count() >= 4
@@ -83,7 +83,7 @@ def test_the_report_is_whole_quiet_and_asks_the_network_for_nothing(page_of, exp
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_code_is_hidden_until_it_is_asked_for(page_of):
+def test_code_is_hidden_until_it_is_shown(page_of):
     page = page_of("02-json-decode/e2e/report.html")
     call = page.get_by_text("experiment.measure()").first
     assert not call.is_visible()

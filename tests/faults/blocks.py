@@ -40,7 +40,7 @@ path = "/ping"
 """
 # What a busy machine does to a trial is not the trial's fault: its looks at the processes may come too late, too.
 _OF_THE_MACHINE = {"other load", "steal"}
-_TOO_LATE = "no thread could be looked at"
+_TOO_LATE = "no thread could be sampled"
 
 
 def servers(folder: Path, **faults: str) -> Path:

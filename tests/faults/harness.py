@@ -1,4 +1,4 @@
-"""A run under observation: whatever it starts is found again, even what outlives it, and what it leaves is examined."""
+"""A run under observation: whatever it starts is found again, even what outlives it, and what it leaves is inspected."""
 
 import ctypes
 import os

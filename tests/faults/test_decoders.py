@@ -32,15 +32,15 @@ _SANITIZERS = {"ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0", "UBSAN_OPTIONS
 
 
 class Decoder:
-    """One service of a running server, and what was wrong with its answers."""
+    """One service of a running server, and what was wrong with its responses."""
 
     def __init__(self, process, service):
         self.name = f"{process.name}+{service.codec} {service.workload}"
         self.process, self.service, self.connection = process, service, Connection(process.url, timeout_s=20.0)
         self.target = service.path.replace("{db}", "a").replace("{table}", "b")
 
-    def answers(self, sent):
-        """The answers to bodies sent back to back on one connection; one after the other, where it was closed between."""
+    def responses(self, sent):
+        """The responses to bodies sent back to back on one connection; one after the other, where it was closed between."""
         messages, found = [Message("POST", self.target, body) for body in sent], []
         try:
             for message in messages:
@@ -50,19 +50,19 @@ class Decoder:
         except NoResponseError:
             self.connection.close()
         for message in messages[len(found) :]:
-            found.append(self.connection.exchange(message))
+            found.append(self.connection.request(message))
         return found
 
     def differences(self, sent, verdicts):
-        """What is wrong with each answer."""
-        for body, verdict, answer in zip(sent, verdicts, self.answers(sent), strict=True):
-            if answer.status not in verdict.statuses:
-                yield f"{self.name}: {answer.status} instead of {set(verdict.statuses)} ({verdict.reason}) for {body!r}"
-            elif answer.status != 200 or verdict.receipt is not None:
+        """What is wrong with each response."""
+        for body, verdict, response in zip(sent, verdicts, self.responses(sent), strict=True):
+            if response.status not in verdict.statuses:
+                yield f"{self.name}: {response.status} instead of {set(verdict.statuses)} ({verdict.reason}) for {body!r}"
+            elif response.status != 200 or verdict.receipt is not None:
                 expect = {}
                 if verdict.receipt is not None:
                     expect = {"receipt": verdict.receipt.as_json(), "echo": normalised(verdict.batch)}
-                if difference := body_difference(answer, self.service.workload, expect, body):
+                if difference := body_difference(response, self.service.workload, expect, body):
                     yield f"{self.name}: {difference} for {body!r}"
 
 

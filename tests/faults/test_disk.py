@@ -117,9 +117,9 @@ def test_a_data_folder_that_is_a_file_is_an_error_before_anything_is_measured(tm
 @pytest.mark.servers
 def test_only_the_monotonic_clock_decides_how_long_something_takes(tmp_path, monkeypatch, cache):
     monkeypatch.setenv("XDG_CACHE_HOME", cache["XDG_CACHE_HOME"])
-    real, asked = time.time, iter(range(10**9))
+    real, requested = time.time, iter(range(10**9))
     # Each look at the wall clock is a day earlier than the one before.
-    monkeypatch.setattr(time, "time", lambda: real() - 86_400 * next(asked))
+    monkeypatch.setattr(time, "time", lambda: real() - 86_400 * next(requested))
     found, tables = measured(settings(servers(tmp_path / "servers", honest="none")), tmp_path / "raw")
     assert all(record.failure is None for record in found.values())
     assert all(0 < window.elapsed_s < 60 for record in found.values() for window in record.windows)

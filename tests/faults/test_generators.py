@@ -38,7 +38,7 @@ def with_a_fault(generator, argv):
 def test_a_generator_that_fails_is_the_trials_failure_and_leaves_nothing(tmp_path, monkeypatch, cache, name, fault):
     monkeypatch.setenv("XDG_CACHE_HOME", cache["XDG_CACHE_HOME"])
     if fault.startswith("hanging"):
-        monkeypatch.setattr(window, "GRACE_S", -1.0)  # the timeout of answers, 2 s, is waited for in any case
+        monkeypatch.setattr(window, "GRACE_S", -1.0)  # the timeout of responses, 2 s, is waited for in any case
     monkeypatch.setattr(window, "_MOST_PRINTED_BYTES", 1 << 20)
     argv, told = FAULTS[fault]
     chosen = settings(servers(tmp_path / "servers", honest="none"), with_a_fault(GENERATORS[name], argv))

@@ -121,11 +121,11 @@ def test_a_report_of_hostile_texts_runs_nothing_in_a_browser(tmp_path):
     shown = tmp_path / "shown"
     shown.mkdir()
     write_report(tmp_path / "n.ipynb", shown / "report.html", title=SCRIPTS, headline=SCRIPTS, facts={SCRIPTS: SCRIPTS})
-    asked = []
+    requested = []
     with browser(shown, tmp_path) as chromium:
         page = chromium.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("dialog", lambda dialog: asked.append(dialog.message))
+        page.on("request", lambda request: requested.append(request.url))
+        page.on("dialog", lambda dialog: requested.append(dialog.message))
         page.goto("file:///src/report.html")
         page.get_by_text("Show code").first.click()
         for link in page.locator("a").all():
@@ -139,4 +139,4 @@ def test_a_report_of_hostile_texts_runs_nothing_in_a_browser(tmp_path):
         assert page.evaluate("window.owned") is None
         assert page.title() != "owned"
         assert page.locator("script").count() == 1  # ours, which was refused
-    assert [url for url in asked if not url.startswith(("file:///src/report.html", "data:"))] == []
+    assert [url for url in requested if not url.startswith(("file:///src/report.html", "data:"))] == []

@@ -45,7 +45,7 @@ def without_longest_lists(part: Any) -> Any:
 
 
 @pytest.mark.parametrize("server", decoding(), ids=lambda server: server.name)
-def test_what_schemathesis_makes_of_the_openapi_document_is_answered_as_that_says(server, tmp_path):
+def test_what_schemathesis_makes_of_the_openapi_document_gets_the_responses_that_it_describes(server, tmp_path):
     with ExitStack() as stack:
         (process,) = launched(stack, list(build_all(Catalogue(), [server]).values()))
         document = tmp_path / "openapi.yaml"

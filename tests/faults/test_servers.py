@@ -34,7 +34,7 @@ def beside_an_honest_one(tmp_path, monkeypatch, cache):
     [
         ("exits", "running", "ended under load with exit status 7; it printed: I have had enough"),
         ("leaks", "running", "exit status -9"),
-        ("hangs", "conformance", "no answer"),
+        ("hangs", "conformance", "no response"),
         ("lies", "conformance", "Wurld"),
         ("ends at once", "launch", "no licence found"),
         ("never listens", "launch", "does not listen on port"),
@@ -48,7 +48,7 @@ def test_a_server_that_breaks_gets_that_as_its_result(beside_an_honest_one, monk
     assert told in record.failure.message
 
 
-@pytest.mark.parametrize(("fault", "check"), [("fails", "errors"), ("cuts short", "answer size")])
+@pytest.mark.parametrize(("fault", "check"), [("fails", "errors"), ("cuts short", "response size")])
 def test_answers_that_are_wrong_under_load_make_the_trial_void(beside_an_honest_one, monkeypatch, fault, check):
     # Were the last question asked as the first one was: a server that cheats would know it too.
     monkeypatch.setattr(trial.Trial, "verify", _only_before(trial.Trial.verify))
@@ -100,7 +100,7 @@ def test_a_stray_twin_on_the_port_makes_the_trial_void(beside_an_honest_one):
         record, void = beside_an_honest_one("has a twin", listen_too)
     assert not any(window.server_listened for window in record.windows)
     # The kernel hands some connections to the twin: maybe the last question, too.
-    assert "answering process" in void or "no answer" in record.failure.message
+    assert "responding process" in void or "no response" in record.failure.message
 
 
 def port_of(fault):

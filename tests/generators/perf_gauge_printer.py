@@ -7,8 +7,8 @@ from runners.generators.perf_gauge_push import readable
 from runners.generators.perf_gauge_report import LATENCIES
 
 
-def output(succeeded, failed, answers, body_bytes, duration_ns, lost) -> str:
-    """What perf_gauge_push.py prints after a run; `answers` must add up to the samples."""
+def output(succeeded, failed, responses, body_bytes, duration_ns, lost) -> str:
+    """What perf_gauge_push.py prints after a run; `responses` must add up to the samples."""
     requests = succeeded.total_count + failed.total_count
     values = [*succeeded.values_us, *failed.values_us]
     latencies = dict.fromkeys(LATENCIES, max(values, default=0))
@@ -17,14 +17,14 @@ def output(succeeded, failed, answers, body_bytes, duration_ns, lost) -> str:
         "duration": {"secs": seconds, "nanos": nanoseconds},
         "total_bytes": body_bytes,
         "total_requests": requests,
-        "response_code_summary": [list(pair) for pair in answers.items()],
+        "response_code_summary": [list(pair) for pair in responses.items()],
         "latency_summary": [list(pair) for pair in latencies.items()],
     }
     push = gauge("bytes_count", body_bytes) + gauge("request_count", requests)
     push += histogram("success_latency", succeeded) + histogram("error_latency", failed)
     return "\n".join(
         [
-            *text(requests, answers, body_bytes, duration_ns, latencies),
+            *text(requests, responses, body_bytes, duration_ns, latencies),
             f"report {json.dumps({'combined': report, 'by_operation': {}})}",
             "Done gauging performance. Exiting.",
             f"lost {lost}",
@@ -34,16 +34,18 @@ def output(succeeded, failed, answers, body_bytes, duration_ns, lost) -> str:
     )
 
 
-def text(requests, answers, body_bytes, duration_ns, latencies):
+def text(requests, responses, body_bytes, duration_ns, latencies):
     """The lines for people."""
     seconds = duration_ns / 1e9
-    rate = sum(count for what, count in answers.items() if what.startswith("2")) * 100 / requests if requests else "NaN"
+    rate = (
+        sum(count for what, count in responses.items() if what.startswith("2")) * 100 / requests if requests else "NaN"
+    )
     yield from ["Test: perf-gauge", f"Duration {seconds:.9f}s ", f"Requests: {requests} "]
     yield f"Request rate: {requests / seconds:.3f} per second"
     yield f"Success rate: {rate:.3f}%" if requests else "Success rate: NaN%"
     yield from [f"Total bytes: {size(body_bytes)} ", f"Bitrate: {body_bytes * 8 / seconds / 1e6:.3f} Mbps"]
-    if answers:
-        yield from ["", "Summary:", *(f"{what}: {count}" for what, count in answers.items())]
+    if responses:
+        yield from ["", "Summary:", *(f"{what}: {count}" for what, count in responses.items())]
     yield from ["", "Latency:"]
     in_ms = min(latencies.values()) >= 1000
     for name, us in latencies.items():

@@ -174,7 +174,7 @@ def test_every_number_of_the_result_is_held_against_the_others(name):
 
 
 def test_output_of_another_load_is_refused():
-    with pytest.raises(GeneratorError, match="asked for 12 connections"):
+    with pytest.raises(GeneratorError, match="told to keep 12 connections"):
         Autocannon().parse(recorded("closed"), Load(connections=12, threads=1, duration_s=0.5))
 
 

@@ -66,7 +66,7 @@ def test_a_stall_is_in_the_response_times_of_all_that_arrived_meanwhile():
     assert 0.05 * result.scheduled_count < late < 0.25 * result.scheduled_count
 
 
-def test_what_was_never_answered_is_an_error_and_among_the_response_times():
+def test_a_request_without_a_response_is_an_error_and_among_the_response_times():
     result = parsed("unanswered")
     assert result.errors.timeout_count == 699
     assert result.response_time.total_count == result.scheduled_count == result.requests_count + 699

@@ -194,9 +194,9 @@ samples = st.dictionaries(st.integers(1, 9_000_000), st.integers(1, 5_000), max_
 def test_parsing_gives_back_what_was_measured(succeeded, failed, body_bytes, duration_ns, lost, refused):
     problem = "error trying to connect: tcp connect error: Connection refused" if refused else "404 Not Found"
     counts = {"200 OK": succeeded.total_count, problem: failed.total_count}
-    answers = {what: count for what, count in counts.items() if count}
+    responses = {what: count for what, count in counts.items() if count}
     load = Load(connections=8, threads=1, duration_s=duration_ns / 1e9)
-    output = perf_gauge_printer.output(succeeded, failed, answers, body_bytes, duration_ns, lost)
+    output = perf_gauge_printer.output(succeeded, failed, responses, body_bytes, duration_ns, lost)
     result = PerfGauge().parse(output, load)
     assert result.service_time == (succeeded if refused else histograms.merge([succeeded, failed]))
     completed = succeeded.total_count + (0 if refused else failed.total_count)

@@ -29,7 +29,7 @@ LOADS = {
     "few-descriptors": Load(connections=30, threads=1, duration_s=1),
     "unanswered": Load(connections=5, threads=1, duration_s=1),
     "threads": Load(connections=11, threads=3, duration_s=1),
-    # Of a server with 40 descriptors: over a thousand connections are open and never answered, and wrk counts no error.
+    # Of a server with 40 descriptors: over a thousand connections are open and never responses, and wrk counts no error.
     "many-connections": Load(connections=1200, threads=1, duration_s=1, ramp_up_s=0.0778),
 }
 every_recording = pytest.mark.parametrize("name", LOADS)
@@ -164,7 +164,7 @@ def test_what_was_odd_is_said():
     assert "9 connections, not 11" in parsed("threads").warnings[0]
     assert parsed("few-descriptors").connections_count == 12
     assert "could not be opened" in parsed("few-descriptors").warnings[0]
-    assert "35 answers took longer than 1 s" in parsed("timeouts").warnings[0]
+    assert "35 responses took longer than 1 s" in parsed("timeouts").warnings[0]
     assert parsed("unanswered").warnings == ("no request was completed",)
     assert parsed("unanswered").service_time == Histogram((), ())
 
@@ -240,7 +240,7 @@ def test_a_moved_sample_that_keeps_sum_and_mean_is_noticed():
 
 
 def test_output_of_another_load_is_refused():
-    with pytest.raises(GeneratorError, match="asked for 1 threads and 12 connections"):
+    with pytest.raises(GeneratorError, match="told to keep 1 threads and 12 connections"):
         Wrk().parse(recorded("milliseconds"), Load(connections=12, threads=1, duration_s=1))
 
 
@@ -366,7 +366,7 @@ def test_a_recording_of_long_latencies_is_condensed():
     assert any(Wrk().condensed(recorded(name), LOADS[name]) != recorded(name) for name in LOADS)
 
 
-def test_connections_that_are_never_answered_are_seen_by_little_s_law_alone():
+def test_connections_without_a_response_are_seen_by_little_s_law_alone():
     result = parsed("many-connections")
     assert result.errors.total_count == 0
     assert not result.warnings

@@ -16,7 +16,7 @@ from runners.machine.pinning import PinningPlan
 from runners.machine.preflight import Finding
 from runners.machine.topology import Core
 from runners.measure import doctor
-from runners.measure.doctor import VectorRunner, examine, sandbox
+from runners.measure.doctor import Diagnosis, diagnose, sandbox
 from runners.systems import host
 
 GOOD = Finding("memory", "good", "8 GiB available")
@@ -30,7 +30,7 @@ def run(monkeypatch, capsys):
     """A function that runs the command where `findings` are found; returns exit status, stdout and stderr."""
 
     def command(findings, *options, plan=PLAN):
-        monkeypatch.setattr(doctor, "examine", lambda: VectorRunner(findings, plan))
+        monkeypatch.setattr(doctor, "diagnose", lambda: Diagnosis(findings, plan))
         monkeypatch.setattr(sys, "argv", ["wrkbook", "doctor", *options])
         with pytest.raises(SystemExit) as caught:
             commands.main()
@@ -77,7 +77,7 @@ def test_without_a_plan_there_is_none_to_show(run):
 
 def test_this_machine_is_examined(monkeypatch):
     monkeypatch.setattr(host, "check_sandbox", lambda: None)
-    examination = examine(interval_s=0.1)
+    examination = diagnose(interval_s=0.1)
     names = [finding.name for finding in examination.findings]
     assert len(set(names)) == len(names)
     assert {"CPUs", "other load", "speed of the CPUs", "sandbox", "disk for the image"} <= set(names)
@@ -107,7 +107,7 @@ def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch)
 
 def test_one_cpu_is_a_problem_and_no_failure(monkeypatch):
     monkeypatch.setattr(doctor, "read_cores", lambda: [Core((min(os.sched_getaffinity(0)),))])
-    examination = examine(interval_s=0.0)
+    examination = diagnose(interval_s=0.0)
     assert examination.plan is None
     assert "CPUs" in [finding.name for finding in examination.problems]
 

@@ -53,7 +53,7 @@ def test_a_window_of_many_connections_begins_when_all_are_open_and_counts_them()
     assert (few["ramp_up_s"] == 0).all()
     assert windows["duration_s"].between(0.5, 1.2).all()
     warm_ups = tables.trials[tables.trials["warmup"].astype(bool)]
-    assert set(warm_ups["asked_connections_count"]) == {20, 100}
+    assert set(warm_ups["requested_connections_count"]) == {20, 100}
     assert len({record.port for record in records}) == 4
 
 

@@ -10,7 +10,7 @@ from runners.core.folders import SERVING, shared
 from runners.core.parameters import Profile
 from runners.core.records import LoadProfile
 from runners.core.trial_record import Failure
-from runners.measure.block import _in_time_slices
+from runners.measure.block import _systems_in_time_slices
 from runners.measure.design import connection_shapes, design
 from runners.measure.progress import Progress
 from runners.measure.run import _status, blocks_to_stop, measure
@@ -218,4 +218,4 @@ def test_a_status_is_readable_when_the_budget_is_used_up():
 
 @pytest.mark.parametrize(("count", "said"), [(1, "1 system in time slices"), (3, "3 systems in time slices")])
 def test_systems_in_time_slices_are_counted_in_words(count, said):
-    assert _in_time_slices(count) == said
+    assert _systems_in_time_slices(count) == said

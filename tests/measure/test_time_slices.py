@@ -1,4 +1,4 @@
-"""Windows in turns, with real servers and the real load generator: each looks as if it had been measured in one piece."""
+"""Windows in time slices, with real servers and the real load generator: each looks as if it had been measured in one piece."""
 
 import os
 import signal
@@ -17,14 +17,14 @@ from runners.generators.wrk import Wrk
 from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import read_cores
-from runners.measure import time_slices as turns
+from runners.measure import time_slices
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import design
 from runners.measure.load import LoadContext
 from runners.measure.run import windows_in_block
 from runners.measure.settings import BlockSettings
-from runners.measure.window import LOOKS
+from runners.measure.window import SAMPLED_AT
 from runners.systems.catalogue import Catalogue
 
 pytestmark = pytest.mark.servers
@@ -108,7 +108,7 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
             # To stop many threads takes time itself.
             assert max(about.late_s.values()) < 0.05 * about.ran_s
             assert min(result.service_time.values_us) > 0
-            assert raw.elapsed_s > 2 * about.ran_s  # the others had their turns meanwhile
+            assert raw.elapsed_s > 2 * about.ran_s  # the others had their time_slices meanwhile
             assert max(result.service_time.values_us) < 1e6 * (raw.elapsed_s - about.ran_s)
             assert [sample.connections_count for sample in raw.samples if sample.connections_count is not None] == [20]
             rounds.setdefault((record.workload, about.round), set()).add(record.system)
@@ -126,19 +126,19 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
     assert of_program("/build/server") == of_program("wrk") == []
 
 
-def test_between_turns_server_and_load_generator_stand_still_and_afterwards_nothing_does(chosen, monkeypatch):
+def test_between_time_slices_server_and_load_generator_stand_still_and_afterwards_nothing_does(chosen, monkeypatch):
     running = []
-    looked = turns.Window.look
+    sampled = time_slices.Window.sample
 
-    def look(self, *rest):
+    def sample(self, *rest):
         if self._clock is None:
             running.append(["in one piece"])
         else:
             programs = [*of_program("wrk"), *of_program("/build/server")]
             running.append([process.name() for process in programs if not stands_still(process)])
-        looked(self, *rest)
+        sampled(self, *rest)
 
-    monkeypatch.setattr(turns.Window, "look", look)
+    monkeypatch.setattr(time_slices.Window, "sample", sample)
     states = []
 
     def step(_):
@@ -147,20 +147,20 @@ def test_between_turns_server_and_load_generator_stand_still_and_afterwards_noth
     measure_block(chosen(workloads=["ping"]), 1, set(), step)
     sliced, companions = running[: 3 * 2 * 3], 3
     assert set(map(tuple, sliced)) == {()}
-    assert len(running) == len(sliced) + companions * len(LOOKS)  # the windows in one piece come after them
+    assert len(running) == len(sliced) + companions * len(SAMPLED_AT)  # the windows in one piece come after them
     assert psutil.STATUS_STOPPED not in set().union(*states)
 
 
 def test_a_server_that_dies_between_its_turns_gets_that_as_its_result_and_the_others_go_on(chosen, monkeypatch):
-    looked, killed = turns.Window.look, []
+    sampled, killed = time_slices.Window.sample, []
 
-    def look(self, *rest):
-        looked(self, *rest)
+    def sample(self, *rest):
+        sampled(self, *rest)
         if not killed and len(servers := of_program("/build/server")) == 3:
             killed.append(max(servers, key=lambda process: process.cmdline()))
             os.kill(killed[0].pid, signal.SIGKILL)
 
-    monkeypatch.setattr(turns.Window, "look", look)
+    monkeypatch.setattr(time_slices.Window, "sample", sample)
     records = measure_block(chosen(workloads=["ping"]), 1, set(), lambda _: None)
     failures = [record.failure for record in records if record.failure]
     assert len(failures) == 1
@@ -179,7 +179,7 @@ def test_a_load_generator_that_fails_is_told_with_what_it_printed(chosen):
 
 
 def test_a_load_generator_that_does_not_end_is_ended_and_told(chosen, monkeypatch):
-    monkeypatch.setattr(turns, "GRACE_S", 0.5)
+    monkeypatch.setattr(time_slices, "GRACE_S", 0.5)
     profile = replace(SHORT, warmup_s=0.0, windows_count=1)
     records = measure_block(chosen(DeafWrk(), profile, ["ping"]), 1, set(), lambda _: None)
     assert {record.failure.message.split(":")[0] for record in records} == {"wrk did not end"}
@@ -187,15 +187,15 @@ def test_a_load_generator_that_does_not_end_is_ended_and_told(chosen, monkeypatc
 
 
 def test_an_interrupted_measurement_leaves_nothing_behind_that_stands_still(chosen, monkeypatch):
-    looked, seen = turns.Window.look, []
+    sampled, seen = time_slices.Window.sample, []
 
-    def look(self, *rest):
+    def sample(self, *rest):
         seen.append(of_program("wrk"))
         if len(seen) > 4:
             raise KeyboardInterrupt
-        looked(self, *rest)
+        sampled(self, *rest)
 
-    monkeypatch.setattr(turns.Window, "look", look)
+    monkeypatch.setattr(time_slices.Window, "sample", sample)
     with pytest.raises(KeyboardInterrupt):
         measure_block(chosen(workloads=["ping"]), 1, set(), lambda _: None)
     assert len(seen[0]) == 3
@@ -228,10 +228,10 @@ def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_co
         assert raw.slices is None
         assert raw.started_at > last_slices
         assert result.duration_s == pytest.approx(SHORT.window_s, abs=0.2)
-        assert len(raw.samples) == len(LOOKS)
+        assert len(raw.samples) == len(SAMPLED_AT)
     assert {record.windows[-1].load.duration_s for record in records} == {SHORT.window_s}
     trials = build_tables(records).trials
-    assert set(trials.loc[trials["kind"] == "percentiles", "turns_count"]) == {0}
+    assert set(trials.loc[trials["kind"] == "percentiles", "time_slices_count"]) == {0}
     assert not trials.loc[trials["kind"] == "percentiles", "warmup"].any()
     for record in records:
         assert len(measured_windows(record)) == SHORT.windows_count

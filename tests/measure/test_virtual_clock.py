@@ -138,7 +138,7 @@ def test_a_program_with_the_clock_sees_time_pass_only_while_it_does_not_stand(cl
     sandbox = Sandbox(
         image,
         read_only={"/load": clock.path.parent, "/build": built},
-        env={"STOPPED_CLOCK": f"/load/{clock.path.name}"},
+        env={"VIRTUAL_CLOCK": f"/load/{clock.path.name}"},
     )
     command = sandbox.command(["python3", "-c", TELLS])
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
@@ -166,7 +166,7 @@ def test_a_program_whose_clock_is_missing_does_not_start():
     catalogue = Catalogue()
     image = full_image(catalogue)
     built = build_all(catalogue, [catalogue.server("wrk")])["wrk"].folder
-    env = {"LD_PRELOAD": "/build/clock.so", "STOPPED_CLOCK": "/nowhere"}
+    env = {"LD_PRELOAD": "/build/clock.so", "VIRTUAL_CLOCK": "/nowhere"}
     command = Sandbox(image, read_only={"/build": built}, env=env).command(["true"])
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 127

@@ -8,7 +8,7 @@ from matplotlib.container import BarContainer
 from PIL import Image
 
 from runners.core.records import CONTROL
-from runners.present.kit.theme import Chart, looks
+from runners.present.kit.theme import Chart, styles
 from runners.present.throughput import charts, curves
 from tests.present.frames import make_sample
 
@@ -125,7 +125,7 @@ def test_colours_follow_the_order_given_and_not_the_names(sample):
     renamed = sample.cells.assign(
         system=sample.cells["system"].str.replace("gin", "nig"), server=sample.cells["server"].replace("gin", "nig")
     )
-    before, after = looks(sample.cells), looks(renamed)
+    before, after = styles(sample.cells), styles(renamed)
     assert after["nig+simdjson-go"] == before["gin+simdjson-go"]
     assert len({look.color for look in before.values()}) == len(before)
 

@@ -190,7 +190,7 @@ def test_an_interval_without_end_does_not_shrink_the_bars(run):
 
 
 def test_more_records_are_told_as_a_factor_and_a_cost(run):
-    assert "From 1 to 100 records in an answer, throughput falls by: alpha 3.67 × (2.45 µs a record)" in "\n".join(
+    assert "From 1 to 100 records in a response, throughput falls by: alpha 3.67 × (2.45 µs a record)" in "\n".join(
         said(run)
     )
 
@@ -213,7 +213,7 @@ def test_one_generator_and_one_count_make_no_sentence_about_two(run):
 def test_own_threats_are_computed_and_stand_among_the_others(run):
     own = endpoint_words.threats_of_endpoints(run)
     assert own[0].startswith("The database, not the server, was the limit of alpha (sql1), beta (sql1)")
-    assert "Service times that other saw hold the time that answers waited in it: its CPUs were 97 % busy." in own
+    assert "Service times that other saw hold the time that responses waited in it: its CPUs were 97 % busy." in own
     assert len(own) == 2
     run.published["p50_s"] = np.nan
     assert endpoint_words.threats_of_endpoints(run)[2].startswith("elsewhere kept service times in whole milliseconds")

@@ -31,7 +31,7 @@ def idle():
 
 @pytest.fixture
 def delayed():
-    """A run in which a delay of 20 ms was asked for and 20.5 ms came out."""
+    """A run in which a delay of 20 ms was requested and 20.5 ms came out."""
     run = make_sample()
     cells = run.cells[run.cells["workload"] == "discard-1"].copy()
     cells["workload"], cells["throughput_rps"], cells["bottleneck"] = "ping-delay-20ms", 80 / 0.0205, "unsaturated"
@@ -90,14 +90,14 @@ def test_a_known_delay_is_compared_with_what_came_out(delayed, idle):
     assert "off by 500 µs to 500 µs" in text
     html = machine.delays(delayed)._repr_html_()
     assert "+2.5%" in html
-    assert "102.0%" in html  # 80 connections, and 20 ms of the second are without answers
+    assert "102.0%" in html  # 80 connections, and 20 ms of the second are without responses
 
 
 @pytest.mark.parametrize(
     ("bottleneck", "says"),
     [
         ("generator", "ceiling here is 1"),
-        ("server", "the fixed answer of drogon was the limit"),
+        ("server", "the fixed response of drogon was the limit"),
         ("unsaturated", "neither it nor drogon was busy all the time"),
     ],
 )

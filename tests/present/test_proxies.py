@@ -25,7 +25,7 @@ LIMITS = {
     CAPACITY: {DIRECT: "both", "haproxy-tcp": "generator"},
     MAXIMUM: {"asio-relay": "backend", "haproxy-tcp": "backend", DIRECT: "unsaturated"},
 }
-HALF_CLOSED = "a client that has ended its side still receives the whole answer"
+HALF_CLOSED = "a client that has ended its side still receives the whole response"
 NOTES = {
     DIRECT: None,
     "asio-relay": RelayNotes(tried=16, failed=[]),

@@ -64,14 +64,14 @@ def test_each_threat_is_said_when_it_holds(change, says):
 
 
 def in_turns(run):
-    run.trials["duration_s"], run.trials["turns_count"] = 1.0, 10
+    run.trials["duration_s"], run.trials["time_slices_count"] = 1.0, 10
 
 
 def test_what_time_slices_cost_is_said_of_windows_in_slices():
     run = calm()
     assert "in turns" not in said(run)
     in_turns(run)
-    assert "in turns of 100 ms on average" in said(run)
+    assert "in time slices of 100 ms on average" in said(run)
 
 
 def test_a_run_without_intervals_says_that_it_shows_no_noise():

@@ -63,7 +63,7 @@ def test_a_complete_run_that_is_started_again_repeats_no_block(run):
     assert kept(run) == "Run r1 goes on: it keeps 1 complete block."
 
 
-def test_an_unknown_run_is_answered_with_all_runs_and_their_states(run, tmp_path):
+def test_an_unknown_run_lists_all_runs_and_their_states(run, tmp_path):
     interrupted(run)
     Run("02-json-decode", "later", tmp_path).open(manifest())
     with pytest.raises(WrkbookError, match="no run 'latr'") as caught:

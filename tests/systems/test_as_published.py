@@ -1,4 +1,4 @@
-"""The handlers as published: they answer, they have the faults that they are there for, and they are refused as equal work."""
+"""The handlers as published: they respond, they have the flaws that they are there for, and they are refused as equal work."""
 
 from contextlib import ExitStack
 
@@ -39,7 +39,7 @@ def path_of(codec):
 
 
 @pytest.mark.parametrize(("name", "service"), SERVICES, ids=IDS)
-def test_a_batch_of_any_size_is_answered_with_some_json(urls, name, service):
+def test_a_batch_of_any_size_gets_some_json(urls, name, service):
     for operations in (1, 9, 10, 100):
         assert quick_check(urls[name], service, request_body(operations)).difference is None
 
@@ -62,8 +62,8 @@ def encoded(urls, codec, body):
     """What the round trip of a codec says that it encoded."""
     found = [pair for pair in SERVICES if (pair[1].codec, pair[1].workload) == (codec, "roundtrip-as-published")]
     (name, service) = found[0]
-    answer = post(urls[name], service, body).json()
-    return answer["encodedOperations"], answer["encodedBytes"]
+    response = post(urls[name], service, body).json()
+    return response["encodedOperations"], response["encodedBytes"]
 
 
 def test_the_round_trip_of_simdjson_encodes_no_operation_of_any_batch(urls):
@@ -114,7 +114,7 @@ def test_gin_s_binding_validates_and_simdjson_go_does_not(urls, was, becomes, st
     bad = BATCH.replace(was, becomes, 1)
     assert bad != BATCH
     found = [post(urls["gin-as-published"], path_of(codec)[1], bad) for codec in ("encoding/json", "simdjson-go")]
-    assert tuple(answer.status_code for answer in found) == statuses
+    assert tuple(response.status_code for response in found) == statuses
 
 
 def test_gin_answers_ok_to_decode_and_to_the_round_trip_that_it_does_not_send(urls):

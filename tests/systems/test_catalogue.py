@@ -110,7 +110,7 @@ def test_the_database_rows_of_drogon_are_labelled_with_the_client_that_they_use(
     assert "drogon" not in names
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_known_one():
+def test_an_unknown_name_suggests_the_nearest_known_one():
     with pytest.raises(WrkbookError, match="did you mean 'drogon'"):
         Catalogue().server("dragon")
     with pytest.raises(WrkbookError, match=r"did you mean 'drogon\+simdjson'"):

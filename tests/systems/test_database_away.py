@@ -55,7 +55,7 @@ def status(server, path):
 
 
 def comes_to(server, wanted):
-    """Whether both workloads of the database come to answer with this status."""
+    """Whether both workloads of the database come to respond with this status."""
     deadline = time.monotonic() + RECOVERY_TIMEOUT_S
     while time.monotonic() < deadline:
         if {status(server, path) for path in ("/sql1", "/sql2")} == {wanted}:
@@ -92,7 +92,7 @@ class Load:
             thread.join()
 
 
-def test_a_database_killed_under_load_again_and_again_is_answered_with_503_and_its_return_with_200(pair):
+def test_a_database_killed_under_load_again_and_again_gives_503_and_its_return_with_200(pair):
     server, database = pair
     with Load(server) as load:
         for _ in range(KILLS):

@@ -22,7 +22,7 @@ def urls(launch):
 
 @pytest.mark.parametrize("name", ON_DROGON)
 def test_a_path_is_found_in_any_case_of_its_letters(urls, name):
-    """Drogon's router lower-cases paths and ignores case in patterns; a dispatcher in front of it would answer 404."""
+    """Drogon's router lower-cases paths and ignores case in patterns; a dispatcher in front of it would response 404."""
     found = [
         httpx.post(f"{urls[name]}{path}/d/t", content=request_body(1)).status_code
         for path in ("/dbopsimd", "/DBOPSIMD", "/dbOpGlaze", "/DBOPyyjson")
@@ -38,8 +38,8 @@ def test_an_encoded_slash_is_a_separator_to_the_router(urls, name):
 def test_a_wrong_method_names_the_allowed_ones_on_every_kind_of_path(urls):
     for method in ("PUT", "DELETE", "PATCH"):
         for path, allowed in (("/ping", "GET, HEAD"), ("/ping/delay/1", "GET, HEAD"), ("/dbop/d/t/echo", "POST")):
-            answer = httpx.request(method, f"{urls['drogon']}{path}")
-            assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+            response = httpx.request(method, f"{urls['drogon']}{path}")
+            assert (response.status_code, response.headers["allow"]) == (405, allowed)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -25,14 +25,14 @@ def listener():
         yield found
 
 
-def unanswered(*_):
+def without_response(*_):
     raise OSError("no such protocol")
 
 
-@pytest.mark.parametrize("answers", [True, False], ids=["the kernel answers", "only tables"])
-def test_established_connections_are_counted_once_and_closed_ones_not(listener, monkeypatch, answers):
-    if not answers:
-        monkeypatch.setattr(sockets, "_diagnosed_count", unanswered)
+@pytest.mark.parametrize("responses", [True, False], ids=["the kernel responses", "only tables"])
+def test_established_connections_are_counted_once_and_closed_ones_not(listener, monkeypatch, responses):
+    if not responses:
+        monkeypatch.setattr(sockets, "_diagnosed_count", without_response)
     port = listener.getsockname()[1]
     assert sockets.established_count(port) == 0
     with ExitStack() as stack:

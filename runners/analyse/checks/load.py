@@ -16,7 +16,7 @@ LITTLE_TOLERANCE = 0.05
 
 
 def offered(record: TrialRecord, windows: Windows) -> Check:
-    """Check that an open loop achieved at least 99 % of the rate that was asked for."""
+    """Check that an open loop achieved at least 99 % of the requested rate."""
     worst = min(_achieved(raw.load, result) for raw, result in windows)
     advice = "the server, or the load generator, cannot carry this rate: its latencies are not those of that rate"
     return Check("offered load", worst >= LEAST_OFFERED, f"{worst:.1%} of the offered rate was achieved", advice)

@@ -39,8 +39,8 @@ def other_load(record: TrialRecord, windows: Windows) -> Check:
 
 def throttling(record: TrialRecord, windows: Windows) -> Check:
     """Check that heat did not slow the server's CPUs, and their clock fell by at most 10 % within the trial."""
-    looks = _pressures(windows, "throttled_count")
-    slowed = sum(after - before for before, after in looks)
+    samples = _pressures(windows, "throttled_count")
+    slowed = sum(after - before for before, after in samples)
     clocks = [clock for pair in _pressures(windows, "clock_hz") for clock in pair]
     fallen = 1 - min(clocks) / max(clocks) if clocks else 0.0
     if slowed:
@@ -48,7 +48,7 @@ def throttling(record: TrialRecord, windows: Windows) -> Check:
     elif clocks:
         detail = f"the clock of the server's CPUs stayed within {fallen:.1%}"
     else:
-        detail = "heat slowed nothing" if looks else "neither heat nor clock can be read on this machine"
+        detail = "heat slowed nothing" if samples else "neither heat nor clock can be read on this machine"
     ok = not slowed and fallen <= _FREQUENCY_TOLERANCE
     return Check("throttling", ok, detail, "cool the machine, plug it in, or fix its clock")
 
@@ -69,9 +69,9 @@ def _pressures(windows: Windows, name: str) -> list[tuple[float, float]]:
     """Return a value of :class:`runners.core.trial_record.Pressure` in the first and last sample of each window, where it is known."""
     found = []
     for raw, _ in windows:
-        looks = [getattr(sample.pressure, name) for sample in raw.samples]
-        if len(looks) > 1 and None not in looks:
-            found.append((looks[0], looks[-1]))
+        samples = [getattr(sample.pressure, name) for sample in raw.samples]
+        if len(samples) > 1 and None not in samples:
+            found.append((samples[0], samples[-1]))
     return found
 
 

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from runners.analyse.checks.load import little, offered, schedule
 from runners.analyse.checks.machine import memory_pressure, other_load, steal, throttling
-from runners.analyse.usage import Windows, complete_looks, seen_by_probes
+from runners.analyse.usage import Windows, complete_samples, seen_by_probes
 from runners.core.load import LoadResult
 from runners.core.records import WINDOW, Bottleneck, Check
 from runners.core.thresholds import ERRORS_TOLERANCE
@@ -21,7 +21,7 @@ _LATE_TOLERANCE = 0.02
 _WARMUP_TOLERANCE = 0.10
 _WORK_TOLERANCE = 0.01
 OPEN_TOLERANCE = 0.01
-"""By how much the number of open connections may differ from the one that was asked for."""
+"""By how much the number of open connections may differ from the requested one."""
 
 
 def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
@@ -29,8 +29,8 @@ def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     checks = [clock] if any(raw.slices for raw, _ in windows) else []
     checks += [identity, contract]
     checks += [backend_work] if record.work_per_request else []
-    checks += [answer_size]
-    checks += [connections_open, errors_by_kind] if asked_for(record) else [errors]
+    checks += [response_size]
+    checks += [connections_open, errors_by_kind] if planned_connections(record) else [errors]
     # At a fixed rate connections are not always busy, as Little's law has it.
     checks += [offered] if any(raw.load.rate_rps for raw, _ in windows) else [little]
     checks += [schedule] if any(result.lateness for _, result in windows) else []
@@ -43,7 +43,7 @@ def search_checks(record: TrialRecord, windows: Windows) -> list[Check]:
 
     A disturbed window makes no trial void, since a rate is missed only in two windows.
     """
-    checks = [identity, contract, *([backend_work] if record.work_per_request else []), answer_size, pinning]
+    checks = [identity, contract, *([backend_work] if record.work_per_request else []), response_size, pinning]
     disturbances = [replace(check(record, windows), void=False) for check in (steal, other_load)]
     return [*(check(record, windows) for check in checks), *disturbances, memory_pressure(record, windows)]
 
@@ -52,7 +52,7 @@ def identity(record: TrialRecord, windows: Windows) -> Check:
     """Check that the launched process, and no other, listened on the port before and after each window."""
     ok, port = all(raw.server_listened for raw, _ in windows), f"port {record.port}"
     detail = f"the launched process alone listened on {port}" if ok else f"{port} was not the launched process's alone"
-    return Check("answering process", ok, detail, "end other servers: ss -ltnp", void=True)
+    return Check("responding process", ok, detail, "end other servers: ss -ltnp", void=True)
 
 
 def clock(record: TrialRecord, windows: Windows) -> Check:
@@ -69,7 +69,7 @@ def clock(record: TrialRecord, windows: Windows) -> Check:
 
 
 def contract(record: TrialRecord, windows: Windows) -> Check:
-    """Check that the answer was right before and after the windows."""
+    """Check that the response was right before and after the windows."""
     wrong = next((verified.difference for verified in _verified(record) if verified.difference), None)
     return Check("contract", not wrong, wrong or "right before and after", "./wrkbook verify", void=True)
 
@@ -79,8 +79,8 @@ def _verified(record: TrialRecord) -> list[Verification]:
     return [verified for verified in (record.verified_before, record.verified_after) if verified]
 
 
-def answer_size(record: TrialRecord, windows: Windows) -> Check:
-    """Check that all answers together have as many bytes as that many verified answers."""
+def response_size(record: TrialRecord, windows: Windows) -> Check:
+    """Check that all responses together have as many bytes as that many verified responses."""
     verified, allowed = _verified(record), record.response_tolerance
     # A response drawn at random may be of unusual length: then the nearer of the two that were verified counts.
     samples = verified if allowed > ERRORS_TOLERANCE else verified[:1]
@@ -88,11 +88,11 @@ def answer_size(record: TrialRecord, windows: Windows) -> Check:
     for _, result in windows:
         sizes = [sample.body_bytes if result.bodies_only else sample.response_bytes for sample in samples]
         worst = max(worst, min(_size_difference(result, size) for size in sizes))
-    detail = f"answers of {verified[0].response_bytes} bytes, as verified"
+    detail = f"responses of {verified[0].response_bytes} bytes, as verified"
     detail += f", ±{allowed:.0%}" if allowed > ERRORS_TOLERANCE else ""
     if worst > allowed:
-        detail = f"bytes read differ by {worst:.2%} from verified answers"
-    return Check("answer size", worst <= allowed, detail, "./wrkbook verify", void=True)
+        detail = f"bytes read differ by {worst:.2%} from verified responses"
+    return Check("response size", worst <= allowed, detail, "./wrkbook verify", void=True)
 
 
 def _size_difference(result: LoadResult, expected_bytes: int) -> float:
@@ -114,7 +114,7 @@ def errors(record: TrialRecord, windows: Windows) -> Check:
     return Check("errors", total == 0 and requests > 0, detail, advice, void=void)
 
 
-def asked_for(record: TrialRecord) -> int | None:
+def planned_connections(record: TrialRecord) -> int | None:
     """Return the number of connections that a trial is about; None where it is about something else."""
     # Without keep-alive, and at a fixed rate, only those are open that are needed.
     return None if record.shape.keepalive_requests or record.shape.rate_rps else record.shape.connections
@@ -122,17 +122,17 @@ def asked_for(record: TrialRecord) -> int | None:
 
 def connections_open(record: TrialRecord, windows: Windows) -> Check:
     """Check that the kernel's table had the wanted number of accepted connections in mid-window, within 1 %."""
-    asked = asked_for(record) or 0
+    requested = planned_connections(record) or 0
     counts = [sample.connections_count for raw, _ in windows for sample in raw.samples]
     known = [count for count in counts if count is not None]
     if not known:
         return Check("connections", False, "not counted: the window was too short", "use longer windows")
-    worst = max(known, key=lambda count: abs(count - asked))
+    worst = max(known, key=lambda count: abs(count - requested))
     ramp_up_s = max(raw.load.ramp_up_s for raw, _ in windows)
     opened = f", open after {ramp_up_s:.2g} s" if ramp_up_s else ""
-    detail = f"{worst} of {asked} connections were open{opened}"
+    detail = f"{worst} of {requested} connections were open{opened}"
     advice = "the server accepts too slowly or refuses: its backlog (listen), its limit of open files (ulimit -Hn)"
-    return Check("connections", abs(worst - asked) <= OPEN_TOLERANCE * asked, detail, advice)
+    return Check("connections", abs(worst - requested) <= OPEN_TOLERANCE * requested, detail, advice)
 
 
 def errors_by_kind(record: TrialRecord, windows: Windows) -> Check:
@@ -156,7 +156,7 @@ def backend_work(record: TrialRecord, windows: Windows) -> Check:
     for raw, result in windows:
         work, requests = raw.backend_work, result.requests_count
         if work is None:
-            wrong.append("the backend could not be asked")
+            wrong.append("the counters of the backend could not be read")
             continue
         for kind, what in itertools.product(work, ("calls", "rows")):
             each = wanted.get(kind, {}).get(what, 0)
@@ -170,15 +170,15 @@ def backend_work(record: TrialRecord, windows: Windows) -> Check:
 
 def pinning(record: TrialRecord, windows: Windows) -> Check:
     """Check that every thread of server, generator and backend was on its CPUs in every sample."""
-    looks = [sample for raw, _ in windows for sample in complete_looks(raw)]
-    seen = [(role, sampled) for sample in looks for role, sampled in sample.roles.items()]
+    samples = [sample for raw, _ in windows for sample in complete_samples(raw)]
+    seen = [(role, sampled) for sample in samples for role, sampled in sample.roles.items()]
     unpinned = [
         f"{role} thread {each.thread} on CPU {each.cpu} (allowed {each.allowed})"
         for role, processes in seen
         for each in processes.unpinned_threads
     ]
-    ok = not unpinned and bool(looks) and all(processes.threads_count for _, processes in seen)
-    detail = f"all threads on their CPUs in {len(looks)} looks" if ok else "no thread could be looked at"
+    ok = not unpinned and bool(samples) and all(processes.threads_count for _, processes in seen)
+    detail = f"all threads on their CPUs in {len(samples)} samples" if ok else "no thread could be sampled"
     detail = unpinned[0] if unpinned else detail
     return Check("pinning", ok, detail, "something changes affinities: look for cpusets or a pinning daemon", void=True)
 

@@ -209,4 +209,4 @@ def _why_open(ratio: CellRatio) -> str:
         return "the load generator was the limit"
     if math.isnan(ratio.interval.low):
         return "the run has no interval for it"
-    return "the interval reaches from one answer to the other"
+    return "the interval reaches from one decision to the other"

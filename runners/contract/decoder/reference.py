@@ -17,9 +17,9 @@ class Verdict:
     Attributes
     ----------
     statuses
-        The statuses that it allows: one, or 200 and 400 where it leaves the answer open.
+        The statuses that it allows: one, or 200 and 400 where it leaves the response open.
     batch, receipt
-        What an answer with status 200 must agree with; None where 200 is refused, or where nothing more is asked of it.
+        What a response with status 200 must agree with; None where 200 is refused, or where nothing more is required of it.
     reason
         Why the body is refused or left open; empty for an accepted one.
     """
@@ -31,7 +31,7 @@ class Verdict:
 
 
 def judge(body: bytes) -> Verdict:
-    """Say which statuses a request body may be answered with, and what a 200 must hold.
+    """Return the statuses that a request body may get, and what a 200 must hold.
 
     Never raises: a refused body has a verdict, too.
     """

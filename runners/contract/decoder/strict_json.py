@@ -1,8 +1,8 @@
-"""JSON as strictly as the contract asks.
+"""JSON as strictly as the contract requires.
 
 `json.loads` is sound for the grammar once its leniencies are closed: text is decoded as strict UTF-8 first, depth is
 counted before parsing (no recursion limit is met), numbers go through `float` only (no limit on digits), `NaN` and
-`Infinity` are refused, and objects arrive as pairs, so that no repeated member is lost before it has been looked at.
+`Infinity` are refused, and objects arrive as pairs, so that no repeated member is lost before it has been seen.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Document:
 
 
 def parse(body: bytes) -> Document:
-    """Parse one JSON text without asking what its members are.
+    """Parse one JSON text whatever its members are.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """One HTTP/1.1 exchange after the other on a kept connection, byte by byte.
 
-A client library would hide what has to be checked: the exact size of an answer, a connection closed too early, an
-answer that arrives while its request is still being sent, and requests that no library would send.
+A client library would hide what has to be checked: the exact size of a response, a connection closed too early, an
+response that arrives while its request is still being sent, and requests that no library would send.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import time
 from types import TracebackType
 from urllib.parse import urlsplit
 
-from runners.contract.http.messages import Answer, Message, parse_head
+from runners.contract.http.messages import Message, Response, parse_head
 
 _CHUNK_BYTES = 64 * 1024
 
 
 class NoResponseError(Exception):
-    """The server did not answer: it refused the connection, closed it, kept silent, or did not speak HTTP."""
+    """The server did not respond: it refused the connection, closed it, kept silent, or did not speak HTTP."""
 
 
 class Connection:
@@ -65,8 +65,8 @@ class Connection:
         self._received = b""
         self._is_cut_short = False
 
-    def exchange(self, message: Message) -> Answer:
-        """Send a request and receive its answer.
+    def request(self, message: Message) -> Response:
+        """Send a request and receive its response.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class Connection:
         return self.receive()
 
     def send(self, message: Message) -> None:
-        """Send a request, as much of it as the server takes before it answers. Raises like `exchange`."""
+        """Send a request, as much of it as the server takes before it responds. Raises like `request`."""
         first, *others = message.fragments(self._host)
         self._started_s = time.perf_counter()
         try:
@@ -87,18 +87,18 @@ class Connection:
                 self._send(fragment)
         except OSError as error:
             self.close()
-            raise NoResponseError(f"no answer: {error}") from None
+            raise NoResponseError(f"no response: {error}") from None
 
-    def receive(self) -> Answer:
-        """Receive the answer to what was sent. Raises like `exchange`."""
+    def receive(self) -> Response:
+        """Receive the response to what was sent. Raises like `request`."""
         try:
-            answer = self._receive()
+            response = self._receive()
         except (OSError, ValueError) as error:
             self.close()
-            raise NoResponseError(f"no answer: {error}") from None
-        if answer.closes or self._is_cut_short:
+            raise NoResponseError(f"no response: {error}") from None
+        if response.closes or self._is_cut_short:
             self.close()
-        return answer
+        return response
 
     def _send(self, fragment: bytes) -> None:
         if self._socket is None:
@@ -107,7 +107,7 @@ class Connection:
         if len(fragment) <= _CHUNK_BYTES:
             self._socket.sendall(fragment)
             return
-        # A server may refuse a long body before it has read it. What it answered can still be read after it reset the
+        # A server may refuse a long body before it has read it. What it sent can still be read after it reset the
         # connection, so that an error of sending is none yet.
         rest = memoryview(fragment)
         while rest:
@@ -123,7 +123,7 @@ class Connection:
                 self._is_cut_short = True
                 return
 
-    def _receive(self) -> Answer:
+    def _receive(self) -> Response:
         raw_bytes = 0
         status = 100
         while 100 <= status < 200:
@@ -141,7 +141,7 @@ class Connection:
             body, closes = self._to_the_end(), True
             raw_bytes += len(body)
         elapsed_s = time.perf_counter() - self._started_s
-        return Answer(status, headers, body, raw_bytes, closes, elapsed_s)
+        return Response(status, headers, body, raw_bytes, closes, elapsed_s)
 
     def _more(self) -> bytes:
         if self._socket is None:

@@ -1,4 +1,4 @@
-"""Requests as they are sent, and answers as they are received."""
+"""Requests as they are sent, and responses as they are received."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Message:
     Attributes
     ----------
     method, target, body, headers
-        What is asked; `Host` and, with a body, `Content-Length` are added.
+        The request; `Host` and, with a body, `Content-Length` are added.
     chunked
         Whether the body has chunked transfer coding instead.
     pause_s
@@ -47,8 +47,8 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A received answer.
+class Response:
+    """A received response.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class Answer:
 
 
 def parse_head(head: bytes) -> tuple[int, dict[str, str]]:
-    """Return the status and the headers of an answer; raise ValueError if it is not of HTTP/1.1."""
+    """Return the status and the headers of a response; raise ValueError if it is not of HTTP/1.1."""
     first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
     protocol, status = first.split(" ")[:2]
     if protocol != "HTTP/1.1":
-        raise ValueError(f"the answer begins with {first!r}, not with HTTP/1.1")
+        raise ValueError(f"the response begins with {first!r}, not with HTTP/1.1")
     pairs = [line.partition(":") for line in lines]
     return int(status), {name.strip().lower(): value.strip() for name, _, value in pairs}
 

@@ -93,7 +93,7 @@ def _both_ways(proxy: Proxy) -> None:
     with proxy.pair() as pair:
         for source, target, what in (
             (pair.client, pair.backend, "a request"),
-            (pair.backend, pair.client, "an answer"),
+            (pair.backend, pair.client, "a response"),
         ):
             source.sendall(_ANSWER)
             _same(received(target, len(_ANSWER)), _ANSWER, f"{what} of 10,000 bytes")
@@ -106,7 +106,7 @@ def _single_bytes(proxy: Proxy) -> None:
             pair.client.sendall(byte)
             _same(received(pair.backend, 1), byte, f"byte {value} of the request")
             pair.backend.sendall(byte)
-            _same(received(pair.client, 1), byte, f"byte {value} of the answer")
+            _same(received(pair.client, 1), byte, f"byte {value} of the response")
 
 
 def _large_at_once(proxy: Proxy) -> None:
@@ -115,7 +115,7 @@ def _large_at_once(proxy: Proxy) -> None:
         for end in (pair.client, pair.backend):
             Sending(end, _BLOCK, _LARGE_BLOCKS)
         digests = [pool.submit(received_digest, end, _LARGE_BLOCKS * _MIB) for end in (pair.backend, pair.client)]
-        for digest, what in zip(digests, ("the request", "the answer"), strict=True):
+        for digest, what in zip(digests, ("the request", "the response"), strict=True):
             _same(digest.result(), expected, f"{what} of 10 MiB")
 
 
@@ -125,7 +125,7 @@ def _many(proxy: Proxy) -> None:
         for number, pair in enumerate(pairs):
             pair.backend.sendall(number.to_bytes(4, "big"))
         for number, pair in enumerate(pairs):
-            _same(received(pair.client, 4), number.to_bytes(4, "big"), f"the answer on connection {number}")
+            _same(received(pair.client, 4), number.to_bytes(4, "big"), f"the response on connection {number}")
 
 
 def _burst(proxy: Proxy) -> None:
@@ -143,7 +143,7 @@ def _idle(proxy: Proxy) -> None:
         pair.client.sendall(b"still there?")
         _same(received(pair.backend, 12), b"still there?", "a request after the pause")
         pair.backend.sendall(b"yes")
-        _same(received(pair.client, 3), b"yes", "an answer after the pause")
+        _same(received(pair.client, 3), b"yes", "a response after the pause")
 
 
 def _client_closes(proxy: Proxy) -> None:
@@ -156,7 +156,7 @@ def _backend_closes(proxy: Proxy) -> None:
     with proxy.pair() as pair:
         pair.backend.sendall(_ANSWER)
         pair.backend.close()
-        _same(received(pair.client, len(_ANSWER)), _ANSWER, "the answer before the end")
+        _same(received(pair.client, len(_ANSWER)), _ANSWER, "the response before the end")
         _ended(pair.client, _END_S, "the client")
 
 
@@ -190,7 +190,7 @@ def _client_half_closes(proxy: Proxy) -> None:
         _ended(pair.backend, _END_S, "the backend")
         pair.backend.settimeout(PATIENCE_S)
         sending = Sending(pair.backend, _BLOCK, 1)
-        _same(received(pair.client, len(_BLOCK)), _BLOCK, "the answer")
+        _same(received(pair.client, len(_BLOCK)), _BLOCK, "the response")
         sending.join(PATIENCE_S)
         pair.backend.close()
         _ended(pair.client, _END_S, "the client")
@@ -200,7 +200,7 @@ def _backend_half_closes(proxy: Proxy) -> None:
     with proxy.pair() as pair:
         pair.backend.sendall(b"tell me everything")
         pair.backend.shutdown(socket.SHUT_WR)
-        _same(received(pair.client, 18), b"tell me everything", "the answer")
+        _same(received(pair.client, 18), b"tell me everything", "the response")
         _ended(pair.client, _END_S, "the client")
         pair.client.settimeout(PATIENCE_S)
         sending = Sending(pair.client, _BLOCK, 1)
@@ -250,7 +250,7 @@ CASES = (
     Case("the client sees that the backend closes, after all it sent", "required", _backend_closes),
     Case("without a backend the client's connection is closed", "required", _backend_down),
     Case("a backend that returns is reached again", "required", _backend_returns),
-    Case("a client that has ended its side still receives the whole answer", "reported", _client_half_closes),
+    Case("a client that has ended its side still receives the whole response", "reported", _client_half_closes),
     Case("a backend that has ended its side still receives everything", "reported", _backend_half_closes),
     Case("the backend sees that the client resets", "reported", _client_resets),
     Case("the client sees that the backend resets", "reported", _backend_resets),

@@ -28,7 +28,7 @@ def endpoints() -> Iterator[Vector]:
         request = {"parameters": {"ms": delay}}
         yield Vector(f"a delay of {delay!r} is refused", ("ping-delay",), request, {"status": [400, 404]})
     batch = {"body": {"text": SAMPLE}}
-    yield Vector("a batch is answered with some JSON", AS_PUBLISHED, batch, {"status": 200}, quick=True)
+    yield Vector("a batch gets some JSON", AS_PUBLISHED, batch, {"status": 200}, quick=True)
     yield from _discard()
     yield from _parameters()
     yield from _paths_and_methods()
@@ -123,7 +123,7 @@ def resources() -> Iterator[Vector]:
 def _counts() -> Iterator[Vector]:
     for count in (1, 2, 9, 10, 99, 100, MOST_ROWS):
         request = {"suffix": query_of(count)}
-        yield Vector(f"sql2 gives as many rows as asked for: {count}", ("sql2",), request, expected("sql2", count))
+        yield Vector(f"sql2 gives as many rows as requested: {count}", ("sql2",), request, expected("sql2", count))
     for query, count in {
         "?x=1&count=3&y=2": 3,
         "?counts=5": USUAL_ROWS,

@@ -21,13 +21,13 @@ AS_SENT = "as sent"
 _LONGEST_ECHO_CHARACTERS = 4000
 
 _ABOUT = {
-    "about": "Requests and what must be answered. Written by: python -m runners.contract --write-vectors",
+    "about": "Requests and their responses. Written by: python -m runners.contract --write-vectors",
     "workloads": "The workloads that a vector is for. None: it is for the server as a whole, and names its path.",
     "request": "method: unless given, POST for discard, decode and roundtrip, else GET. path: instead of the served one. "
     "suffix: appended to it. parameters: of the path, percent-encoded already.",
     "body": "text (as UTF-8), or base64, or parts: each a text, or a piece to repeat, with another between.",
-    "expect": "status: one, or several that are allowed. receipt: the answer of decode. echo: the answer of roundtrip; "
-    "'as sent': it equals the request. text, json: the answers of other workloads. greeting: message and ts, the present "
+    "expect": "status: one, or several that are allowed. receipt: the response of decode. echo: the response of roundtrip; "
+    "'as sent': it equals the request. text, json: the responses of other workloads. greeting: message and ts, the present "
     "time in this form. rows: an array of so many rows of the table. numbers: an object of so many. posts: a page of so "
     "many. file: the content of this file in data/. With 400 and 503 comes an error object.",
     "quick": "Whether the vector is one of the few that are tried before every measurement.",
@@ -37,7 +37,7 @@ _ABOUT = {
 
 @dataclass(frozen=True)
 class Vector:
-    """One request and what has to be answered; the members are explained in the file."""
+    """One request and its response; the members are explained in the file."""
 
     name: str
     workloads: tuple[str, ...]

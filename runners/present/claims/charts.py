@@ -17,13 +17,13 @@ from runners.analyse.claims.review import ReviewedClaims
 from runners.core.units import RATIOS, amount, quantity
 from runners.present.kit.frames import ordered
 from runners.present.kit.rows import beside, drawn, log_ticks, name_rows, point
-from runners.present.kit.theme import BAND, INK, QUIET, RULE, Chart, Look, panels, themed
+from runners.present.kit.theme import BAND, INK, QUIET, RULE, Chart, Style, panels, themed
 
-_LOOKS = {
-    REPRODUCED: Look("#009e73", "o"),
-    SIZE_OFF: Look("#0072b2", "s"),
-    NOT_REPRODUCED: Look("#d55e00", "X"),
-    UNDECIDED: Look("#b07d00", "D"),
+_STYLES = {
+    REPRODUCED: Style("#009e73", "o"),
+    SIZE_OFF: Style("#0072b2", "s"),
+    NOT_REPRODUCED: Style("#d55e00", "X"),
+    UNDECIDED: Style("#b07d00", "D"),
 }
 _PANEL_IN = 4.6
 _LEGEND_IN = 0.35
@@ -33,7 +33,7 @@ _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 @themed
 def published_against_measured(reviewed: ReviewedClaims) -> Chart:
     """Every statement that is a ratio with a published size: that size, the measured one, and the verdict; a panel per source."""
-    rows = reviewed.claims[reviewed.claims["verdict"].isin(_LOOKS) & reviewed.claims["kind"].isin(["ratio", "word"])]
+    rows = reviewed.claims[reviewed.claims["verdict"].isin(_STYLES) & reviewed.claims["kind"].isin(["ratio", "word"])]
     rows = rows[
         (rows["published"] > 0)
         & np.isfinite(rows["published"])
@@ -54,7 +54,8 @@ def published_against_measured(reviewed: ReviewedClaims) -> Chart:
     legend = chart.add_subplot(grid[0, :])
     legend.set_axis_off()
     handles = [
-        Line2D([], [], linestyle="", marker=look.marker, color=look.color, label=name) for name, look in _LOOKS.items()
+        Line2D([], [], linestyle="", marker=style.marker, color=style.color, label=name)
+        for name, style in _STYLES.items()
     ]
     legend.legend(handles=handles, loc="upper left", ncols=len(handles), borderaxespad=0, borderpad=0)
     for place, source in enumerate(sources):
@@ -76,17 +77,17 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
     ax.plot([low, high], [low, high], linestyle="--", linewidth=1.0, color=QUIET, zorder=1)
     rows = rows.sort_values("published")
     for place, (number, row) in enumerate(zip(rows.index, rows.to_dict("records"), strict=True)):
-        look = _LOOKS[row["verdict"]]
+        style = _STYLES[row["verdict"]]
         value, least, most = drawn(row["measured"], row["measured_low"], row["measured_high"])
-        face = "white" if row["kind"] == "word" else look.color
-        style: dict[str, Any] = {
-            "fmt": look.marker,
-            "color": look.color,
+        face = "white" if row["kind"] == "word" else style.color
+        points: dict[str, Any] = {
+            "fmt": style.marker,
+            "color": style.color,
             "markerfacecolor": face,
             "markersize": 5.5,
             "elinewidth": 1.3,
         }
-        ax.errorbar(row["published"], value, yerr=[[value - least], [most - value]], **style)
+        ax.errorbar(row["published"], value, yerr=[[value - least], [most - value]], **points)
         ax.annotate(
             str(number + 1),
             (row["published"], value),
@@ -144,7 +145,7 @@ def _forest(ax: Axes, rows: list[Mapping[str, float | str]], band: float) -> Non
         ends = drawn(value, least, most)
         reached += ends
         decided = row["verdict"] in ("faster", "slower", "equivalent")
-        point(ax, place, ends, Look("#0072b2", "o"), filled=decided)
+        point(ax, place, ends, Style("#0072b2", "o"), filled=decided)
         beside(ax, place, f"{quantity(value, least, most, RATIOS)}\n{row['verdict']}", INK)
     low, high = min(reached), max(reached)
     room = (high / low) ** 0.08

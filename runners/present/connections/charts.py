@@ -19,11 +19,12 @@ from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.rows import BAR, from_zero, name_rows, value_label
-from runners.present.kit.theme import BAD, INK, QUIET, Chart, Look, looks, mixed, panels, themed
+from runners.present.kit.theme import BAD, INK, QUIET, Chart, Style, mixed, panels, styles, themed
 
 _ROWS = 10
 # Points of one number of connections stand beside each other by this factor, so that none hides another.
 _APART = 1.05
+_MOST_ERRORS = f"{ERRORS_TOLERANCE * 100:g} %"
 _PUBLISHED = "*"
 # Go 1.8, of which a build was published, came with its library compiled: its build was neither of the two.
 _PUBLISHED_BESIDE = ("cold", "incremental")
@@ -38,7 +39,7 @@ def throughput(results: Results) -> Chart:
         [(name, name, columns) for name in _names(results)],
         title="Throughput against connections",
         caption="Geometric mean over launches with 95 % interval; both axes logarithmic.\nHollow: the load generator was the limit, "
-        "or more than 0.1 % errors: not ranked.",
+        f"or more than {_MOST_ERRORS} errors: not ranked.",
         label=lambda value: amount(value, RATES).replace(" requests/s", "").replace("requests/s", ""),
         axis="requests/s",
     )
@@ -56,8 +57,9 @@ def service_times(results: Results) -> Chart:
         results,
         columns,
         title="Service time against connections",
-        caption="With 95 % interval; both axes logarithmic. Hollow: the load generator was the limit, or more than 0.1 % errors:\n"
-        "answers later than 2 s are missing among the service times, the value is a lower bound.",
+        caption="With 95 % interval; both axes logarithmic. Hollow: the load generator was the limit, "
+        f"or more than {_MOST_ERRORS} errors:\n"
+        "responses later than 2 s are missing among the service times, the value is a lower bound.",
         label=format_duration,
         axis="service time",
     )
@@ -89,8 +91,8 @@ def errors(results: Results) -> Chart:
         results,
         [(name, name, ("errors_fraction",) * 3) for name in _names(results)],
         title="Errors and timeouts against connections",
-        caption="Connect, read, write and status errors, and answers later than wrk's 2 s, per request; both axes logarithmic.\n"
-        "Dashed: 0.1 %, above which a cell is not ranked.",
+        caption="Connect, read, write and status errors, and responses later than wrk's 2 s, per request; both axes logarithmic.\n"
+        f"Dashed: {_MOST_ERRORS}, above which a cell is not ranked.",
         label=lambda value: "none" if value <= foot * 1.01 else f"{value * 100:g} %",
         axis="share of the requests",
         cells=shown,
@@ -116,7 +118,7 @@ def _against_connections(
 ) -> Chart:
     """A panel for each of `columns`: its title, its workload, and the columns of value, low and high."""
     rows = measured(levels(without_control(results.cells))) if cells is None else measured(cells)
-    look, systems = looks(results.cells), ordered(rows["system"])
+    style_of, systems = styles(results.cells), ordered(rows["system"])
     chart, axes = panels(
         [text for text, _, _ in columns],
         [_ROWS] * len(columns),
@@ -124,17 +126,17 @@ def _against_connections(
         caption=caption,
         description=f"{title}, a line for each of {', '.join(systems)}, at "
         f"{', '.join(map(str, sorted(rows['connections'].unique())))} connections.",
-        handles=_handles(systems, look),
+        handles=_handles(systems, style_of),
     )
     for ax, (_, workload, names) in zip(axes, columns, strict=True):
-        _lines(ax, rows[rows["name"] == workload], names, systems, look)
-        _stars(ax, levels(results.published_amounts), workload, names[0], look)
+        _lines(ax, rows[rows["name"] == workload], names, systems, style_of)
+        _stars(ax, levels(results.published_amounts), workload, names[0], style_of)
         _log_axes(ax, rows.loc[rows["name"] == workload, "connections"], label, axis)
     return chart
 
 
 def _lines(
-    ax: Axes, rows: pd.DataFrame, names: tuple[str, str, str], systems: Sequence[str], look: Mapping[str, Look]
+    ax: Axes, rows: pd.DataFrame, names: tuple[str, str, str], systems: Sequence[str], style_of: Mapping[str, Style]
 ) -> None:
     for place, system in enumerate(systems):
         own = rows[(rows["system"] == system) & (rows[names[0]] > 0)].sort_values("connections")
@@ -145,23 +147,33 @@ def _lines(
         reach = np.nan_to_num(
             [value - np.minimum(value, np.where(low > 0, low, value)), np.maximum(high, value) - value]
         )
-        color = look[system].color
+        color = style_of[system].color
         ax.errorbar(x, value, yerr=reach, color=color, linewidth=1.4, elinewidth=1.2, zorder=2)
         unranked = (
             (own["errors_fraction"] > ERRORS_TOLERANCE) | (own["bottleneck"].isin(GENERATOR_LIMITED))
         ).to_numpy()
         for where, face in ((~unranked, color), (unranked, "white")):
             ax.plot(
-                x[where], value[where], look[system].marker, color=color, markerfacecolor=face, markersize=5, zorder=3
+                x[where],
+                value[where],
+                style_of[system].marker,
+                color=color,
+                markerfacecolor=face,
+                markersize=5,
+                zorder=3,
             )
 
 
-def _stars(ax: Axes, published: pd.DataFrame, workload: str, column: str, look: Mapping[str, Look]) -> None:
+def _stars(ax: Axes, published: pd.DataFrame, workload: str, column: str, style_of: Mapping[str, Style]) -> None:
     if column not in published:
         return
     for row in published[(published["name"] == workload) & (published[column] > 0)].to_dict("records"):
-        if row["system"] in look:
-            style: dict[str, Any] = {"color": look[row["system"]].color, "markeredgecolor": INK, "markeredgewidth": 0.6}
+        if row["system"] in style_of:
+            style: dict[str, Any] = {
+                "color": style_of[row["system"]].color,
+                "markeredgecolor": INK,
+                "markeredgewidth": 0.6,
+            }
             ax.plot(row["connections"], row[column], _PUBLISHED, markersize=10, zorder=4, **style)
 
 
@@ -190,7 +202,7 @@ def _log_axes(ax: Axes, connections: pd.Series, label: object, axis: str) -> Non
 def builds(results: Results) -> Chart:
     """Chart the build time of each server: cold, warm, and after a change of one file; published values beside."""
     rows = results.builds.to_dict("records")
-    look = looks(results.cells)
+    style_of = styles(results.cells)
     published = results.published_amounts.dropna(subset=["build_s"]) if len(rows) else pd.DataFrame()
     beside = [] if published.empty else published.to_dict("records")
     kinds = {"cold": "cold_s", "warm": "warm_s", "incremental": "incremental_s"}
@@ -209,7 +221,7 @@ def builds(results: Results) -> Chart:
         or "No builds.",
     )
     for ax, kind in zip(axes, shown, strict=True):
-        bars = [(row["system"], row[kinds[kind]], look[row["system"]].color, row["failure"]) for row in rows]
+        bars = [(row["system"], row[kinds[kind]], style_of[row["system"]].color, row["failure"]) for row in rows]
         bars += [
             (f"{row['system']} (published)", row["build_s"], mixed(QUIET, 0.5), "")
             for row in beside
@@ -234,9 +246,10 @@ def _names(results: Results) -> list[str]:
     return ordered(levels(results.cells)["name"])
 
 
-def _handles(systems: Sequence[str], look: Mapping[str, Look]) -> list[Artist]:
+def _handles(systems: Sequence[str], style_of: Mapping[str, Style]) -> list[Artist]:
     lines: list[Artist] = [
-        Line2D([], [], color=look[name].color, marker=look[name].marker, markersize=5, label=name) for name in systems
+        Line2D([], [], color=style_of[name].color, marker=style_of[name].marker, markersize=5, label=name)
+        for name in systems
     ]
     star = Line2D([], [], marker=_PUBLISHED, color="white", markeredgecolor=INK, linestyle="", markersize=9)
     star.set_label("published, another machine")

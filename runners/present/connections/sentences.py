@@ -16,7 +16,7 @@ from runners.present.kit import frames
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.throughput.sentences import undecided
 
-# Fewer connections than this had a request under way: the others wait for an answer that does not come.
+# Fewer connections than this had a request under way: the others wait for a response that does not come.
 _BUSY = 0.9
 # Of the published benchmark: so many were called few.
 _FEW = 20
@@ -25,7 +25,7 @@ _MANY = 1000
 
 
 def findings(results: Results) -> list[str]:
-    """The sentences that answer the notebook's question, the most important first."""
+    """Return the conclusions, the most important first."""
     rows = levels(without_control(measured(results.cells)))
     if rows.empty:
         return list(results.manifest.left_out)
@@ -100,7 +100,7 @@ _KINDS = {
     "connect": "failed to connect",
     "read": "read errors",
     "write": "write errors",
-    "timeout": "answers later than wrk's 2 s",
+    "timeout": "responses later than wrk's 2 s",
     "status": "error statuses",
 }
 
@@ -121,14 +121,14 @@ def drops(results: Results) -> str:
     whole = [system for system in ordered(rows["system"]) if system not in set(bad["system"])]
     failed = without_control(results.cells)
     names = [f"{row.system} at {row.workload}" for row in failed[failed["status"] != "ok"].itertuples()]
-    text = f"Requests were dropped or answered too late by {listing(parts)}." if parts else ""
+    text = f"Requests were dropped, or their responses were late, by {listing(parts)}." if parts else ""
     stuck = [
         f"{row['system']} {busy_ratio(row) * 100:.0f} % ({row['workload']})"
         for row in rows.to_dict("records")
         if row["connections"] >= _MANY and busy_ratio(row) < _BUSY
     ]
     if stuck:
-        text += f" Of all connections only so many were being answered, by Little's law: {listing(stuck)}."
+        text += f" Of all connections only so many were being served, by Little's law: {listing(stuck)}."
     text += f" No error at any number of connections: {listing(whole)}." if whole else ""
     return (text + (f" No number: {listing(names)}." if names else "")).strip()
 
@@ -137,10 +137,10 @@ def busy_ratio(row: Mapping[str, Any]) -> float:
     """The share of a cell's connections that had a request under way, by Little's law: throughput × mean service time.
 
     What is under way when the window ends is completed by nobody, up to one service time of each connection; it counts as busy. wrk
-    counts a request that is never answered nowhere: this is where it is seen.
+    counts a request without a response nowhere: this is where it is seen.
     """
     return float(
-        row["throughput_rps"] * row["mean_s"] / row["asked_connections_count"] + row["mean_s"] / row["window_s"]
+        row["throughput_rps"] * row["mean_s"] / row["requested_connections_count"] + row["mean_s"] / row["window_s"]
     )
 
 

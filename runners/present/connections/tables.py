@@ -45,8 +45,8 @@ _HEADS = {"connect": "errors", "read": "errors", "write": "errors", "timeout": "
 def _line(row: Mapping[str, Any], width: int) -> list[Cell]:
     if row["status"] != "ok":
         return [Cell(row["system"]), without_number(row["status"]), *[Cell("–")] * (width - 2)]
-    asked, seen = row["asked_connections_count"], row["established_count"]
-    off = pd.notna(seen) and abs(seen - asked) > OPEN_TOLERANCE * asked
+    requested, seen = row["requested_connections_count"], row["established_count"]
+    off = pd.notna(seen) and abs(seen - requested) > OPEN_TOLERANCE * requested
     errors = [int(row[f"errors_{kind}_count"]) for kind in _KINDS]
     memory = ("memory_before_rss_bytes", "rss_peak_bytes", "pss_bytes", "memory_after_rss_bytes")
     return [

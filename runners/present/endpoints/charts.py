@@ -16,7 +16,7 @@ from runners.core.units import RATES, RATIOS, TIMES, amount, decimals, listing, 
 from runners.present.endpoints.tables import columns, generator_of, labelled, nearest, own_load, shapes, title_of
 from runners.present.kit.frames import band_ratio, cell_of, measured, ordered, without_control
 from runners.present.kit.rows import BAR, beside, drawn, from_zero, log_ticks, name_rows, point, value_label, whisker
-from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Look, looks, mixed, panels, themed
+from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Style, mixed, panels, styles, themed
 
 _PALE, _PALER = 0.5, 0.8
 _PUBLISHED = "published"
@@ -26,9 +26,9 @@ _SHORT = {"server": "server", "backend": "database", "generator": "generator", "
 @themed
 def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
     """Requests per second: a panel per endpoint, a bar per system and load generator, and what was published, in outline."""
-    found, asked = columns(cells), shapes(cells)
+    found, planned = columns(cells), shapes(cells)
     systems = ordered(without_control(cells)["system"])
-    tools = [generator_of(cells, shape) for shape in asked]
+    tools = [generator_of(cells, shape) for shape in planned]
     colors = [QUIET, mixed(QUIET, _PALE)]
     handles = [Patch(color=color, label=tool) for color, tool in zip(colors, tools, strict=False)]
     if not published.empty:
@@ -40,18 +40,18 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
         caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hatched and ≥: the load generator was the limit.\n"
         "In outline: from another machine, with its own database: no measure of the servers here.",
         description=f"Bar chart of requests per second for {', '.join(systems)}, by {' and '.join(tools)}.",
-        row_in=0.22 + 0.16 * len(asked),
+        row_in=0.22 + 0.16 * len(planned),
         handles=handles,
     )
     for ax, workload in zip(axes, found, strict=True):
         rows = published[published["workload"] == workload]
-        own = cells[cells["workload"].isin([labelled(cells, workload, shape) for shape in asked])]
+        own = cells[cells["workload"].isin([labelled(cells, workload, shape) for shape in planned])]
         top = _top(own, rows["throughput_rps"].max())
         factor, unit = unit_of(top, RATES)
         for row, system in enumerate(systems):
-            for place, shape in enumerate(asked):
+            for place, shape in enumerate(planned):
                 cell = cell_of(cells, system, labelled(cells, workload, shape))
-                _rate_bar(ax, row, (place, len(asked)), cell, (factor, top), looks(cells)[system])
+                _rate_bar(ax, row, (place, len(planned)), cell, (factor, top), styles(cells)[system])
         if not published.empty:
             _published_bar(ax, len(systems), rows, factor)
         name_rows(ax, [*systems, *([] if published.empty else [_PUBLISHED])])
@@ -71,7 +71,7 @@ def _outline(label: str) -> Patch:
 
 
 def _rate_bar(
-    ax: Axes, row: int, place: tuple[int, int], cell: pd.Series | None, scale: tuple[float, float], look: Look
+    ax: Axes, row: int, place: tuple[int, int], cell: pd.Series | None, scale: tuple[float, float], style: Style
 ) -> None:
     """One generator's bar of a system: the first in full colour, the second pale."""
     height = 0.8 / place[1]
@@ -83,7 +83,7 @@ def _rate_bar(
     factor, top = scale
     value, low, high = drawn(*(cell[f"throughput_{part}rps"] / factor for part in ("", "low_", "high_")))
     bound = cell["bottleneck"] in GENERATOR_LIMITED
-    color = mixed(look.color, _PALE) if place[0] else look.color
+    color = mixed(style.color, _PALE) if place[0] else style.color
     face = mixed(color, 0.4) if bound else color
     ax.barh(where, value, height * 0.92, color=face, edgecolor=color, hatch="///" if bound else None)
     whisker(ax, where, low, min(high, top / factor))
@@ -128,7 +128,7 @@ def where_the_time_goes(cells: pd.DataFrame) -> Chart:
                 ax.text(0, row, " no number", va="center", color=BAD, fontsize=8.5)
                 continue
             _stack(
-                ax, row, [(own.loc[system, column] / factor, pale) for column, _, pale in parts], looks(cells)[system]
+                ax, row, [(own.loc[system, column] / factor, pale) for column, _, pale in parts], styles(cells)[system]
             )
             value_label(ax, sums[system] / factor, row, amount(sums[system], TIMES), system)
         name_rows(ax, systems)
@@ -136,34 +136,34 @@ def where_the_time_goes(cells: pd.DataFrame) -> Chart:
     return chart
 
 
-def _stack(ax: Axes, row: int, parts: list[tuple[float, float]], look: Look) -> None:
+def _stack(ax: Axes, row: int, parts: list[tuple[float, float]], style: Style) -> None:
     left = 0.0
     for value, pale in parts:
         if pd.notna(value):
-            color = mixed(look.color, pale) if pale else look.color
-            ax.barh(row, value, BAR, left=left, color=color, edgecolor=look.color, linewidth=0.6)
+            color = mixed(style.color, pale) if pale else style.color
+            ax.barh(row, value, BAR, left=left, color=color, edgecolor=style.color, linewidth=0.6)
             left += value
 
 
 @themed
 def records_curve(cells: pd.DataFrame) -> Chart:
-    """Throughput against the records that a request asks for, both logarithmic: one line a server, with its intervals."""
+    """Throughput against the records that a request names, both logarithmic: one line a server, with its intervals."""
     rows = measured(own_load(without_control(cells)))
     rows = rows[rows["records_count"].notna()].sort_values("records_count")
-    counts, systems, look = (
+    counts, systems, style_of = (
         sorted(rows["records_count"].unique()),
         ordered(without_control(cells)["system"]),
-        looks(cells),
+        styles(cells),
     )
     chart, (ax,) = panels(
         ["PgSQL 2, by the number of records"],
         [10],
-        title="Throughput against the number of records in an answer",
+        title="Throughput against the number of records in a response",
         caption="Both axes logarithmic; whiskers: 95 % interval; hollow: the load generator was the limit, the server could do more.",
         description=f"Lines of requests per second against {', '.join(f'{count:g}' for count in counts)} records for "
         f"{', '.join(systems)}.",
         handles=[
-            Line2D([], [], color=look[name].color, marker=look[name].marker, markersize=5, label=name)
+            Line2D([], [], color=style_of[name].color, marker=style_of[name].marker, markersize=5, label=name)
             for name in systems
         ],
     )
@@ -171,14 +171,14 @@ def records_curve(cells: pd.DataFrame) -> Chart:
         own = rows[rows["system"] == system]
         # Side by side, so that no interval hides another.
         at = own["records_count"] * 1.03 ** (place - (len(systems) - 1) / 2)
-        ax.plot(at, own["throughput_rps"], color=look[system].color)
+        ax.plot(at, own["throughput_rps"], color=style_of[system].color)
         for x, cell in zip(at, own.to_dict("records"), strict=True):
-            _upright(ax, x, cell, look[system])
+            _upright(ax, x, cell, style_of[system])
     _log_axes(ax, counts, rows)
     return chart
 
 
-def _upright(ax: Axes, x: float, cell: Mapping[Any, Any], style: Look) -> None:
+def _upright(ax: Axes, x: float, cell: Mapping[Any, Any], style: Style) -> None:
     value, low, high = drawn(*(cell[f"throughput_{part}rps"] for part in ("", "low_", "high_")))
     face = "white" if cell["bottleneck"] in GENERATOR_LIMITED else style.color
     ax.errorbar(
@@ -188,7 +188,7 @@ def _upright(ax: Axes, x: float, cell: Mapping[Any, Any], style: Look) -> None:
 
 
 def _log_axes(ax: Axes, counts: list[float], rows: pd.DataFrame) -> None:
-    ax.set_xlabel("records in an answer (count)")
+    ax.set_xlabel("records in a response (count)")
     ax.set_ylabel("requests/s")
     if rows.empty:
         ax.text(0.5, 0.5, "no number", ha="center", transform=ax.transAxes, color=BAD)
@@ -242,7 +242,7 @@ def _generators_panel(
         estimate = row["ratio"], row["ratio_low"], row["ratio_high"]
         sides = [cell_of(cells, row["system"], labelled(cells, row["workload"], shape)) for shape in ("", row["shape"])]
         limits = " / ".join(_limit(side, pinning) for side in sides if side is not None)
-        point(ax, place, drawn(*estimate), looks(cells)[row["system"]], filled=True)
+        point(ax, place, drawn(*estimate), styles(cells)[row["system"]], filled=True)
         beside(ax, place - 0.2, quantity(*estimate, RATIOS), INK)
         beside(ax, place + 0.2, limits, QUIET)
     reached = rows[["ratio", "ratio_low", "ratio_high"]]

@@ -122,13 +122,13 @@ def threats_of_endpoints(results: Results) -> list[str]:
         busy = in_shape(cells, shape)["generator_busy_fraction"].dropna()
         if len(busy):
             tool = generator_of(results.cells, shape)
-            held = f"Service times that {tool} saw hold the time that answers waited in it"
+            held = f"Service times that {tool} saw hold the time that responses waited in it"
             found.append(f"{held}: its CPUs were {spread(busy)} busy.")
     rows = results.published
     coarse = ordered(rows[rows["p50_s"].isna()]["source"]) if "p50_s" in rows else []
     if coarse:
         found.append(
-            f"{listing(coarse)} kept service times in whole milliseconds, and most answers took less than one: only requests per "
+            f"{listing(coarse)} kept service times in whole milliseconds, and most responses took less than one: only requests per "
             "second stand beside those measured here."
         )
     return found
@@ -147,7 +147,7 @@ def records(cells: pd.DataFrame) -> str:
             few, many = own.loc[least, "throughput_rps"], own.loc[most, "throughput_rps"]
             each = (1 / many - 1 / few) / (most - least)
             parts.append(f"{system} {amount(few / many, RATIOS)} ({amount(each, TIMES)} a record)")
-    said = f"From {least:g} to {most:g} records in an answer, throughput falls by"
+    said = f"From {least:g} to {most:g} records in a response, throughput falls by"
     return f"{said}: {'; '.join(parts)}." if parts else ""
 
 

@@ -39,7 +39,7 @@ def published_table(cells: pd.DataFrame, published: pd.DataFrame) -> Fragment:
 
 def _rate(cell: pd.Series | None) -> Cell:
     if cell is None:
-        return Cell("–", "not asked for", "muted")
+        return Cell("–", "not planned", "muted")
     if cell["status"] != "ok":
         return without_number(cell["status"])
     return throughput(cell.to_dict())
@@ -131,7 +131,7 @@ def columns(cells: pd.DataFrame) -> dict[str, str]:
 
 
 def title_of(cells: pd.DataFrame, workload: str, title: str) -> str:
-    """A column's name with the number of records that a request asks for: ``PgSQL 2, 20 records``."""
+    """A column's name with the number of records that a request names: ``PgSQL 2, 20 records``."""
     counts = (
         cells.loc[cells["workload"] == workload, "records_count"].dropna().to_list() if "records_count" in cells else []
     )
@@ -139,13 +139,13 @@ def title_of(cells: pd.DataFrame, workload: str, title: str) -> str:
 
 
 def shapes(cells: pd.DataFrame) -> list[str]:
-    """The shapes of the load without a rate that the columns were asked for in; the first is the run's own, an empty name."""
+    """The shapes of the load without a rate that the columns were planned in; the first is the run's own, an empty name."""
     cells = without_rate(cells)
     return ordered(cells.loc[cells["base_workload"].isin(columns(cells)), "shape"])
 
 
 def labelled(cells: pd.DataFrame, workload: str, shape: str) -> str:
-    """The label of a workload in one shape; empty where it was not asked for in that."""
+    """The label of a workload in one shape; empty where it was not planned in that."""
     labels = cells.loc[(cells["base_workload"] == workload) & (cells["shape"] == shape), "workload"]
     return str(labels.iloc[0]) if len(labels) else ""
 

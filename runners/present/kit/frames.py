@@ -1,4 +1,4 @@
-"""The shape of what this package presents, and the few questions that charts, tables and sentences all ask of it."""
+"""The shape of what this package presents, and the few questions that charts, tables and sentences all have about it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def without_control(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def cell_of(cells: pd.DataFrame, system: str, workload: str) -> pd.Series | None:
-    """The row of one system and workload, or None when it was not asked for."""
+    """The row of one system and workload, or None when it was not planned."""
     rows = cells[(cells["system"] == system) & (cells["workload"] == workload)]
     return None if rows.empty else rows.iloc[0]
 
@@ -45,7 +45,7 @@ def is_client_bound(cells: pd.DataFrame, system: str, workload: str) -> bool:
     return row is not None and bool(row["bottleneck"] in GENERATOR_LIMITED)
 
 
-def is_rated(cells: pd.DataFrame) -> bool:
+def is_fixed_rate(cells: pd.DataFrame) -> bool:
     """Return whether these cells were offered a fixed rate: then their throughput is not their capacity."""
     return "offered_rps" in cells and bool(cells["offered_rps"].notna().any())
 

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from runners.core.records import CONTROL
 from runners.core.units import shortened
-from runners.present.kit.theme import FAINT, INK, Look
+from runners.present.kit.theme import FAINT, INK, Style
 
 BAR = 0.62
 _LONGEST_NAME = 36
@@ -51,7 +51,7 @@ def log_ticks(low: float, high: float) -> list[float]:
     return sorted(chosen)
 
 
-def point(ax: Axes, row: float, estimate: tuple[float, float, float], style: Look, *, filled: bool) -> None:
+def point(ax: Axes, row: float, estimate: tuple[float, float, float], style: Style, *, filled: bool) -> None:
     """An estimate with its interval; hollow when it must not be read as it stands."""
     value, low, high = estimate
     ax.errorbar(

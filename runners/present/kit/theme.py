@@ -76,7 +76,7 @@ THEME: Any = {
 
 
 def themed(draw: Callable[P, R]) -> Callable[P, R]:
-    """Give a chart function the house's look."""
+    """Give a chart function the house's style."""
 
     @functools.wraps(draw)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -135,25 +135,25 @@ class Chart(Figure):
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """Colour and marker of one system, in all charts of a notebook."""
 
     color: str
     marker: str
 
 
-def looks(cells: pd.DataFrame) -> dict[str, Look]:
-    """The look of every system of ``cells``: its server gives the hue, its codec the lightness and the marker."""
-    result: dict[str, Look] = {}
+def styles(cells: pd.DataFrame) -> dict[str, Style]:
+    """The style of every system of ``cells``: its server gives the hue, its codec the lightness and the marker."""
+    result: dict[str, Style] = {}
     for number, server in enumerate(ordered(cells["server"])):
         rows = cells[(cells["server"] == server) & (cells["system"] != CONTROL)].drop_duplicates("system")
         bare = rows[rows["codec"].isna()]
         coded = rows[rows["codec"].notna()]
         hue = HUES[number % len(HUES)]
-        result |= {system: Look(hue, MARKERS[0]) for system in bare["system"]}
+        result |= {system: Style(hue, MARKERS[0]) for system in bare["system"]}
         for place, (system, color) in enumerate(zip(coded["system"], shades(hue, len(coded)), strict=True)):
-            result[system] = Look(color, MARKERS[place % len(MARKERS)])
-    result[CONTROL] = Look(MUTED, "x")
+            result[system] = Style(color, MARKERS[place % len(MARKERS)])
+    result[CONTROL] = Style(MUTED, "x")
     return result
 
 
@@ -200,7 +200,7 @@ def panels(
     for place, (text, count) in enumerate(zip(titles, rows_counts, strict=True)):
         line = place // columns
         own = _AROUND_IN + row_in * max(count, 2)
-        # A panel with fewer rows than its neighbour ends higher.
+        # A panel with fewer rows than the one beside it ends higher.
         parts = grid[len(legend_in) + line, place % columns].subgridspec(
             2, 1, height_ratios=[own, heights[line] - own + 1e-6]
         )

@@ -21,7 +21,7 @@ from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.rows import beside, drawn, name_rows
-from runners.present.kit.theme import BAD, FAINT, INK, MARKERS, QUIET, Chart, Look, looks, mixed, panels, themed
+from runners.present.kit.theme import BAD, FAINT, INK, MARKERS, QUIET, Chart, Style, mixed, panels, styles, themed
 
 REGULAR = (50.0, 90.0, 99.0)
 TAIL = (99.9, 99.99)
@@ -68,14 +68,14 @@ def added(frame: pd.DataFrame, cells: pd.DataFrame, direct: str) -> Chart:
         row_in=0.5,
         handles=_handles(_ADDED),
     )
-    look = looks(cells)
+    style_of = styles(cells)
     for ax, part in zip(axes, parts, strict=True):
         systems = ordered(part["system"])
         factor, unit = _unit(part)
         for row, system in enumerate(systems):
             own = part[part["system"] == system].set_index("statistic")
             estimates = [_added_estimate(own, percentile, factor) for percentile in _ADDED]
-            _points(ax, row, estimates, look[system])
+            _points(ax, row, estimates, style_of[system])
             beside(ax, row, _added_words(own), FAINT if system == CONTROL else INK)
         ax.axvline(0, color=QUIET, linewidth=1.0)
         name_rows(ax, systems)
@@ -102,7 +102,7 @@ def _times(cells: pd.DataFrame, percentiles: Sequence[float], title: str) -> Cha
         row_in=0.42,
         handles=_handles(percentiles),
     )
-    look = looks(cells)
+    style_of = styles(cells)
     for ax, part in zip(axes, parts, strict=True):
         for row, cell in enumerate(part.to_dict("records")):
             if cell["status"] != "ok":
@@ -114,7 +114,7 @@ def _times(cells: pd.DataFrame, percentiles: Sequence[float], title: str) -> Cha
                     fontsize=8.5,
                 )
                 continue
-            _points(ax, row, [_estimate(cell, percentile) for percentile in percentiles], look[cell["system"]])
+            _points(ax, row, [_estimate(cell, percentile) for percentile in percentiles], style_of[cell["system"]])
             beside(ax, row, *_achieved(cell))
         _log_axis(ax, measured(part), percentiles, kind(cells))
         name_rows(ax, list(part["system"]))
@@ -144,7 +144,7 @@ def _added_estimate(own: pd.DataFrame, percentile: float, factor: float) -> tupl
     return drawn(*(float(row[name]) / factor for name in ("added_s", "added_low_s", "added_high_s")))
 
 
-def _points(ax: Axes, row: int, estimates: Sequence[tuple[float, float, float]], style: Look) -> None:
+def _points(ax: Axes, row: int, estimates: Sequence[tuple[float, float, float]], style: Style) -> None:
     """The estimates of one row, one below the other so that their whiskers are told apart."""
     middle = (len(estimates) - 1) / 2
     for place, (value, low, high) in enumerate(estimates):

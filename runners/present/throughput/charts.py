@@ -33,10 +33,10 @@ from runners.present.kit.theme import (
     QUIET,
     RULE,
     Chart,
-    Look,
-    looks,
+    Style,
     mixed,
     panels,
+    styles,
     themed,
 )
 
@@ -64,7 +64,7 @@ def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None
     )
     for ax, workload in zip(axes, workloads, strict=True):
         shown = cells[cells["workload"] == workload]
-        _throughput_panel(ax, shown, looks(cells))
+        _throughput_panel(ax, shown, styles(cells))
         if limits is not None:
             # The value labels of long bars need the room that the words take from the panel.
             ax.set_xlim(0, 1.25 * ax.get_xlim()[1])
@@ -73,7 +73,7 @@ def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None
     return chart
 
 
-def _throughput_panel(ax: Axes, cells: pd.DataFrame, look: Mapping[str, Look]) -> None:
+def _throughput_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Style]) -> None:
     top = measured(cells)[["throughput_rps", "throughput_high_rps"]].max().max()
     factor, unit = unit_of(top if top > 0 else 1.0, RATES)
     for row, cell in enumerate(cells.to_dict("records")):
@@ -83,7 +83,7 @@ def _throughput_panel(ax: Axes, cells: pd.DataFrame, look: Mapping[str, Look]) -
         parts = (cell[name] / factor for name in ("throughput_rps", "throughput_low_rps", "throughput_high_rps"))
         value, low, high = drawn(*parts)
         bound = cell["bottleneck"] in GENERATOR_LIMITED
-        color = look[cell["system"]].color
+        color = style_of[cell["system"]].color
         ax.barh(
             row,
             value,
@@ -116,18 +116,18 @@ def cpu_per_request(cells: pd.DataFrame) -> Chart:
         ],
     )
     for ax, workload in zip(axes, workloads, strict=True):
-        _cpu_panel(ax, cells[cells["workload"] == workload], looks(cells))
+        _cpu_panel(ax, cells[cells["workload"] == workload], styles(cells))
     return chart
 
 
-def _cpu_panel(ax: Axes, cells: pd.DataFrame, look: Mapping[str, Look]) -> None:
+def _cpu_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Style]) -> None:
     top = cells[["cpu_per_request_s", "cpu_per_request_high_s"]].max().max()
     factor, unit = unit_of(top if top > 0 else 1e-6, TIMES)
     for row, cell in enumerate(cells.to_dict("records")):
         if pd.isna(cell["cpu_per_request_s"]):
             ax.text(0, row, f" {shortened(cell['status'], 40)}", va="center", color=BAD, fontsize=8.5)
             continue
-        color = look[cell["system"]].color
+        color = style_of[cell["system"]].color
         user, system = cell["cpu_user_per_request_s"] / factor, cell["cpu_system_per_request_s"] / factor
         ax.barh(row, user, BAR, color=color, edgecolor=color)
         ax.barh(row, system, BAR, left=user, color=mixed(color, 0.65), edgecolor=color)
@@ -158,13 +158,13 @@ def share_of_floor(shares: pd.DataFrame, cells: pd.DataFrame) -> Chart:
 
 
 def _share_panel(ax: Axes, rows: pd.DataFrame, cells: pd.DataFrame) -> None:
-    look = looks(cells)
+    style_of = styles(cells)
     ax.axvline(1.0, color=QUIET, linewidth=1.2)
     for place, share in enumerate(rows.to_dict("records")):
         value, low, high = share["share_ratio"], share["share_low_ratio"], share["share_high_ratio"]
         bound = share_bound(cells, share)
         ax.hlines(place, 0, value, color=RULE, linewidth=1.5, zorder=1)
-        point(ax, place, drawn(value, low, high), look[share["system"]], filled=bound == "=")
+        point(ax, place, drawn(value, low, high), style_of[share["system"]], filled=bound == "=")
         words = ("" if bound == "=" else f"{bound} ") + quantity(value, low, high, PERCENT)
         beside(ax, place, words, FAINT if share["system"] == CONTROL else INK)
     name_rows(ax, list(rows["system"]))
@@ -204,7 +204,7 @@ def ratios(
         ),
     )
     for ax, workload in zip(axes, workloads, strict=True):
-        _ratio_panel(ax, rows[rows["workload"] == workload], looks(cells), band_ratio(noise_floor_ratio, workload))
+        _ratio_panel(ax, rows[rows["workload"] == workload], styles(cells), band_ratio(noise_floor_ratio, workload))
         others = rows[(rows["workload"] == workload) & (rows["family"] == "leader")]["system_b"]
         axis = f"ratio to {others.iloc[0]}" if paired and len(others) else "ratio" if paired else "B ÷ A"
         # In two lines: in one it would run into the panel beside it.
@@ -212,7 +212,7 @@ def ratios(
     return chart
 
 
-def _ratio_panel(ax: Axes, rows: pd.DataFrame, look: Mapping[str, Look], band: float) -> None:
+def _ratio_panel(ax: Axes, rows: pd.DataFrame, style_of: Mapping[str, Style], band: float) -> None:
     ax.axvspan(1 / band, band, color=BAND, zorder=0)
     ax.axvline(1.0, color=QUIET, linewidth=1.0)
     for place, row in enumerate(rows.to_dict("records")):
@@ -220,7 +220,7 @@ def _ratio_panel(ax: Axes, rows: pd.DataFrame, look: Mapping[str, Look], band: f
         words = row["verdict"] or "control"
         if pd.notna(value):
             decided = row["verdict"] in ("faster", "slower", "equivalent")
-            point(ax, place, drawn(value, low, high), look[row["system_a"]], filled=decided)
+            point(ax, place, drawn(value, low, high), style_of[row["system_a"]], filled=decided)
             side = {"at most": "≤ ", "at least": "≥ "}.get(row["bound"], "")
             words = f"{side}{quantity(value, low, high, RATIOS)}\n{words}"
         color = {"faster": GOOD, "slower": BAD}.get(row["verdict"], QUIET)

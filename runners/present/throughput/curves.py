@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from runners.core.records import CONTROL, PERCENTILES
 from runners.core.units import format_duration
 from runners.present.kit.frames import ordered, workload_title
-from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Look, looks, panels, themed
+from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Style, panels, styles, themed
 
 _PANEL_ROWS = 7
 
@@ -29,24 +29,26 @@ def percentile_curves(curves: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     that the users in it deserve. What too few samples support is dashed.
     """
     workloads = ordered(curves["workload"])
-    systems, look = ordered(curves["system"]), looks(cells)
+    systems, style_of = ordered(curves["system"]), styles(cells)
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],
         [_PANEL_ROWS] * len(workloads),
         title="Service time by percentile",
         caption="Both axes logarithmic; further right is rarer. Dashed: fewer than 10 samples beyond, no estimate.",
         description=f"Curves of service time from the median to the 99.99th percentile for {', '.join(systems)}.",
-        handles=_handles(systems, look, "-"),
+        handles=_handles(systems, style_of, "-"),
     )
     for ax, workload in zip(axes, workloads, strict=True):
         rows = curves[curves["workload"] == workload]
         for system in ordered(rows["system"]):
-            _curve(ax, rows[rows["system"] == system].sort_values("percentile"), look[system], muted=system == CONTROL)
+            _curve(
+                ax, rows[rows["system"] == system].sort_values("percentile"), style_of[system], muted=system == CONTROL
+            )
         _percentile_axes(ax, rows["value_s"])
     return chart
 
 
-def _curve(ax: Axes, rows: pd.DataFrame, style: Look, *, muted: bool) -> None:
+def _curve(ax: Axes, rows: pd.DataFrame, style: Style, *, muted: bool) -> None:
     nines = 1 / (1 - rows["percentile"].to_numpy() / 100)
     values, known = rows["value_s"].to_numpy(), rows["estimable"].to_numpy(dtype=bool)
     ax.plot(nines, np.where(known, values, np.nan), color=style.color, zorder=1.5 if muted else 2)
@@ -96,7 +98,7 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     workloads, systems = (
         [value for value in ordered(cells[name]) if value in set(windows[name])] for name in ("workload", "system")
     )
-    look = looks(cells)
+    style_of = styles(cells)
     outliers = windows[windows["outlier"]]
     chart, axes = panels(
         ["the server's CPUs", *(workload_title(cells, workload) for workload in workloads)],
@@ -106,11 +108,11 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         "Tukey's fences, kept; shaded: ±2 %.",
         description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
         f"{len(outliers)} are outliers.",
-        handles=_handles(systems, look, ""),
+        handles=_handles(systems, style_of, ""),
     )
-    _speed_panel(axes[0], windows, systems, look)
+    _speed_panel(axes[0], windows, systems, style_of)
     for ax, workload in zip(axes[1:], workloads, strict=True):
-        _stability_panel(ax, windows[windows["workload"] == workload], systems, look)
+        _stability_panel(ax, windows[windows["workload"] == workload], systems, style_of)
     return chart
 
 
@@ -125,11 +127,11 @@ def relative_windows(trials: pd.DataFrame) -> pd.DataFrame:
     return windows
 
 
-def _speed_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapping[str, Look]) -> None:
+def _speed_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_of: Mapping[str, Style]) -> None:
     rows = windows.assign(speed=100 * windows["speed_ratio"])
     ax.axhline(100, color=QUIET, linewidth=0.8)
     if rows["speed"].notna().any():
-        palette = {system: look[system].color for system in systems}
+        palette = {system: style_of[system].color for system in systems}
         common: dict[str, Any] = {"x": "block", "y": "speed", "native_scale": True, "legend": False, "ax": ax}
         sns.stripplot(rows, hue="system", hue_order=systems, palette=palette, size=4, alpha=0.75, dodge=True, **common)
     else:
@@ -141,13 +143,13 @@ def _speed_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapp
     ax.set_ylabel("of undisturbed speed")
 
 
-def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: Mapping[str, Look]) -> None:
+def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_of: Mapping[str, Style]) -> None:
     ax.axhspan(-2, 2, color=BAND, zorder=0)
     ax.axhline(0, color=QUIET, linewidth=0.8)
     rows = windows.assign(offset=100 * (windows["relative_ratio"] - 1))
     # Systems stand beside each other within a block, so that none hides another.
     common: dict[str, Any] = {"x": "block", "y": "offset", "hue": "system", "hue_order": systems, "native_scale": True}
-    common |= {"palette": {system: look[system].color for system in systems}, "legend": False, "ax": ax}
+    common |= {"palette": {system: style_of[system].color for system in systems}, "legend": False, "ax": ax}
     spread = 0.8 - 0.8 / len(systems)
     sns.stripplot(rows, dodge=True, jitter=False, size=4, alpha=0.75, **common)
     sns.pointplot(rows, dodge=spread, errorbar=None, linewidth=1.0, markers="", alpha=0.8, **common)
@@ -165,14 +167,14 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], look: 
     ax.set_ylabel("from the median")
 
 
-def _handles(systems: list[str], look: Mapping[str, Look], linestyle: Literal["-", ""]) -> list[Artist]:
+def _handles(systems: list[str], style_of: Mapping[str, Style], linestyle: Literal["-", ""]) -> list[Artist]:
     """Return the entries of the legend, in the order given."""
     return [
         Line2D(
             [],
             [],
-            color=look[name].color,
-            marker=look[name].marker if linestyle else "o",
+            color=style_of[name].color,
+            marker=style_of[name].marker if linestyle else "o",
             linestyle=linestyle,
             markersize=5,
             label=name,

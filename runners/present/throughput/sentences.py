@@ -18,7 +18,7 @@ from runners.present.kit.frames import (
     has_errors,
     inverse,
     is_client_bound,
-    is_rated,
+    is_fixed_rate,
     leaders,
     measured,
     ordered,
@@ -97,7 +97,7 @@ def order(results: Results, workload: str) -> str:
     """All systems by throughput, and which of them may be as fast as the leader."""
     rows = without_control(measured(results.cells))
     rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
-    if len(rows) < 2 or is_rated(rows):
+    if len(rows) < 2 or is_fixed_rate(rows):
         return ""
     names = list(rows["system"])
     limited, backend = backend_limited(results.cells, workload, *names), backend_name(results.manifest.backends)

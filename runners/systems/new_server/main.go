@@ -1,4 +1,4 @@
-// Command server answers the contract's ping.
+// Command server serves the contract's ping.
 package main
 
 import (
@@ -53,7 +53,7 @@ func ping(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("Hello, World!"))
 }
 
-// refuse answers everything with an error's status and the contract's body for it.
+// refuse responds to everything with an error's status and the contract's body for it.
 func refuse(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

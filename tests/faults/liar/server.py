@@ -1,4 +1,4 @@
-"""A server that answers /ping as the contract says, and breaks in a chosen way once it has been verified.
+"""A server that serves /ping as the contract says, and breaks in a chosen way once it has been verified.
 
 ``server.py --port PORT --fault NAME``; a program of its own, for the sandbox.
 """
@@ -16,11 +16,11 @@ from email.utils import formatdate
 # More than are asked before a window, fewer than any window has.
 _VERIFIED = 10
 _RIGHT = b"Hello, World!"
-_answered = 0
+_served_count = 0
 _leaked = []
 
 
-def answer(fault: str, serial: int) -> tuple[str, bytes]:
+def response(fault: str, serial: int) -> tuple[str, bytes]:
     """The status line and body of a request."""
     if serial < _VERIFIED:
         return "200 OK", _RIGHT
@@ -47,8 +47,8 @@ def answer(fault: str, serial: int) -> tuple[str, bytes]:
 
 
 def serve(connection: socket.socket, fault: str) -> None:
-    """Answer the requests of one connection until its client ends it, in whichever way."""
-    global _answered
+    """Serve the requests of one connection until its client ends it, in whichever way."""
+    global _served_count
     received = b""
     with connection, suppress(ConnectionError):
         while True:
@@ -58,8 +58,8 @@ def serve(connection: socket.socket, fault: str) -> None:
                     return
                 received += more
             _, _, received = received.partition(b"\r\n\r\n")
-            _answered += 1
-            status, body = answer(fault, _answered)
+            _served_count += 1
+            status, body = response(fault, _served_count)
             head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n"
             head += f"Date: {formatdate(usegmt=True)}\r\n\r\n"
             connection.sendall(head.encode() + body)
