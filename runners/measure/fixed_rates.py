@@ -147,14 +147,14 @@ def with_rates(design: Design, planned: PlannedRates | None) -> Design:
     """
     if not planned:
         return design
-    rated = {load.load for load in planned.loads}
+    at_a_rate = {load.load for load in planned.loads}
     cells: dict[Cell, None] = {}
     compared: dict[Workload, None] = {}
     for workload in dict.fromkeys(cell.workload for cell in design.cells):
         loads = [load for load in planned.loads if load.load == workload.shape.name]
         loads = [load for load in loads if load.workload in (None, workload.base_label)]
         as_planned = (
-            [PlannedLoad(load="", shape=workload.shape, systems=None)] if workload.shape.name not in rated else loads
+            [PlannedLoad(load="", shape=workload.shape, systems=None)] if workload.shape.name not in at_a_rate else loads
         )
         for load in as_planned:
             at_rate = replace(workload, shape=load.shape)

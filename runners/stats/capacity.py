@@ -1,6 +1,6 @@
 """The largest rate that meets an objective, from windows at several rates: the rule of a search, and its next rate.
 
-A rate meets an objective when one of its windows does: a single disturbed window decides nothing, so that a rate fails only in two.
+A rate meets an objective when one of its windows does: a single window with interference decides nothing, so that a rate fails only in two.
 The largest rate is that which met the objective below the smallest one that did not.
 """
 

@@ -41,7 +41,7 @@ def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
 def search_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     """Return the checks of a trial whose windows search or confirm a rate: overload and lateness are part of a search.
 
-    A disturbed window makes no trial void, since a rate is missed only in two windows.
+    A window with interference makes no trial void, since a rate is missed only in two windows.
     """
     checks = [identity, contract, *([backend_work] if record.work_per_request else []), response_size, pinning]
     disturbances = [replace(check(record, windows), void=False) for check in (steal, other_load)]
