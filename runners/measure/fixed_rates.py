@@ -154,7 +154,9 @@ def with_rates(design: Design, planned: PlannedRates | None) -> Design:
         loads = [load for load in planned.loads if load.load == workload.shape.name]
         loads = [load for load in loads if load.workload in (None, workload.base_label)]
         as_planned = (
-            [PlannedLoad(load="", shape=workload.shape, systems=None)] if workload.shape.name not in at_a_rate else loads
+            [PlannedLoad(load="", shape=workload.shape, systems=None)]
+            if workload.shape.name not in at_a_rate
+            else loads
         )
         for load in as_planned:
             at_rate = replace(workload, shape=load.shape)
