@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,17 +33,20 @@ def run_faults(soak_minutes: float, pytest_arguments: Sequence[str]) -> int:
 
 SLOWEST = "--durations=10"
 """pytest's option that lists the ten slowest tests."""
-_ALONE = "e2e or servers or full"
-UNIT_TESTS = ["-m", f"not ({_ALONE})", "--numprocesses", "3", "--dist", "worksteal", "--quiet", "--no-header"]
+_SIDE_BY_SIDE = ["--numprocesses", "3", "--quiet", "--no-header"]
+UNIT_TESTS = ["-m", "not (e2e or servers or full or quiet)", *_SIDE_BY_SIDE, "--dist", "worksteal"]
 """pytest's options for the tests that need no image, no built server, no notebook and no browser: side by side."""
-OTHER_TESTS = ["-m", _ALONE]
-"""pytest's options for the other tests: one after another, because they measure or hold ports."""
+SERVER_TESTS = ["-m", "(e2e or servers) and not (full or quiet)", *_SIDE_BY_SIDE, "--dist", "loadscope"]
+"""pytest's options for the tests of servers and notebooks that measure nothing: side by side, those of a file in one worker."""
+QUIET_TESTS = ["-m", "full or quiet"]
+"""pytest's options for the tests that measure or judge delays: one after another."""
 
 
 def run_fast_checks(pytest_arguments: Sequence[str]) -> int:
     """Run formatting, types and the unit tests, without the image; returns the exit status."""
     tests = {"unit tests": _pytest(*UNIT_TESTS, *(pytest_arguments or [SLOWEST]))}
-    return _conclude([name for name, command in {**_static_checks(), **tests}.items() if not _passes(name, command)])
+    failed = _failing(_static_checks())
+    return _conclude(failed + [name for name, command in tests.items() if not _passes(name, command)])
 
 
 GO_CHECKS = {
@@ -57,19 +61,20 @@ def run_checks(pytest_arguments: Sequence[str]) -> int:
     """Run all checks; returns the exit status. With arguments, only pytest is run, with these."""
     image = full_image(Catalogue())
     image.ensure()
+    groups = {"unit tests": UNIT_TESTS, "tests of servers": SERVER_TESTS, "quiet tests": QUIET_TESTS}
+    tests = {name: _pytest(*options, SLOWEST) for name, options in groups.items()}
     failed: list[str] = []
-    if not pytest_arguments:
-        for name, command in _static_checks().items():
-            failed += [name] if not _passes(name, command) else []
+    if pytest_arguments:
+        tests = {"pytest": _pytest(*pytest_arguments)}
+    else:
+        checks = _static_checks()
         for module in [*sorted(SERVERS.glob("*/go.mod")), SKELETON / "go.mod"]:
-            failed += _go_checks(image, module.parent)
+            checks |= _go_checks(image, module.parent)
         for server in Catalogue().servers.values():
             if server.start is not None and (server.folder / "package.json").exists():
-                failed += [f"{server.name}: {what}" for what in _node_checks(image, server)]
-    tests = {"unit tests": _pytest(*UNIT_TESTS, SLOWEST), "other tests": _pytest(*OTHER_TESTS, SLOWEST)}
-    for name, command in ({"pytest": _pytest(*pytest_arguments)} if pytest_arguments else tests).items():
-        failed += [name] if not _passes(name, command) else []
-    return _conclude(failed)
+                checks |= _node_checks(image, server)
+        failed = _failing(checks)
+    return _conclude(failed + [name for name, command in tests.items() if not _passes(name, command)])
 
 
 def _pytest(*arguments: str) -> list[str]:
@@ -89,8 +94,9 @@ def check_go(paths: Sequence[str]) -> int:
     image = full_image(Catalogue())
     image.ensure()
     folders = dict.fromkeys(Path(path).resolve().parent for path in paths)
-    failed = [name for folder in folders if (folder / "go.mod").exists() for name in _go_checks(image, folder)]
-    return 1 if failed else 0
+    modules = [folder for folder in folders if (folder / "go.mod").exists()]
+    checks = {name: command for folder in modules for name, command in _go_checks(image, folder).items()}
+    return 1 if _failing(checks) else 0
 
 
 def _static_checks() -> dict[str, list[str]]:
@@ -107,7 +113,7 @@ def _static_checks() -> dict[str, list[str]]:
     }
 
 
-def _go_checks(image: Image, folder: Path) -> list[str]:
+def _go_checks(image: Image, folder: Path) -> dict[str, list[str]]:
     """gofmt, vet and the tests of a Go server, inside the image."""
     cache = cache_folder() / "build-cache"
     cache.mkdir(exist_ok=True)
@@ -119,14 +125,30 @@ def _go_checks(image: Image, folder: Path) -> list[str]:
         workdir="/src",
         builds=True,
     )
-    named = {f"{folder.name}: {what}": command for what, command in GO_CHECKS.items()}
-    return [name for name, command in named.items() if not _passes(name, sandbox.command(command))]
+    return {f"{folder.name}: {what}": sandbox.command(command) for what, command in GO_CHECKS.items()}
 
 
-def _node_checks(image: Image, server: Server) -> list[str]:
+def _node_checks(image: Image, server: Server) -> dict[str, list[str]]:
     """The tests of a Node server, where it was built: only there are the packages that it imports."""
     command = replace(build(server, image).sandbox(), workdir="/build").command(["node", "--test"])
-    return [] if _passes(f"{server.name}: node --test", command) else ["node --test"]
+    return {f"{server.name}: node --test": command}
+
+
+def _failing(checks: Mapping[str, list[str]]) -> list[str]:
+    """Run commands side by side, print the output of each in one piece when it has ended, and return the names of those that failed."""
+
+    def run(name: str) -> tuple[str, str, str, bool]:
+        started = time.monotonic()
+        ended = subprocess.run(checks[name], cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return name, ended.stdout, format_duration(time.monotonic() - started), ended.returncode == 0
+
+    failed = []
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
+        for done in as_completed([workers.submit(run, name) for name in checks]):
+            name, output, duration, passed = done.result()
+            print(f"\n== {name}: {'passed' if passed else 'FAILED'} in {duration}\n{output}".rstrip(), flush=True)
+            failed += [] if passed else [name]
+    return failed
 
 
 def _passes(name: str, command: list[str]) -> bool:

@@ -82,6 +82,7 @@ def test_the_full_check_names_the_difference_if_a_server(fault, words, differenc
 
 # It judges delays: tests that run beside it would make short ones look long.
 @pytest.mark.servers
+@pytest.mark.quiet
 @pytest.mark.parametrize(
     ("fault", "service", "name", "difference"),
     [

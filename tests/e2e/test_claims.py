@@ -117,6 +117,7 @@ def test_the_notebook_uses_the_run_of_its_own_id_first(tmp_path):
     assert summary(tmp_path, "mine")["selected_runs"]["02-json-decode"]["run_id"] == "mine"
 
 
+@pytest.mark.quiet
 def test_a_fault_is_measured_beside_equal_work(tmp_path):
     systems = "drogon+simdjson,drogon-as-published+simdjson"
     wrkbook(

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.browser import browser
 from tests.e2e.conftest import wrkbook
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 SMALL = (
     "--profile",
     "quick",

@@ -16,7 +16,7 @@ from tests.e2e.browser import browser
 from tests.free_ports import free_ports
 from tests.systems.seen import listening_addresses
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 NOTEBOOK = "01-ping.ipynb"
 PARAMETERS = """profile = "quick"
 systems = ["gin", "beast"]

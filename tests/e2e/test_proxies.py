@@ -11,7 +11,7 @@ from runners.analyse.cells import LEAST_LITTLE
 from tests.e2e.browser import browser
 from tests.e2e.conftest import wrkbook
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 EXPERIMENT = "06-tcp-proxies"
 SMALL = ("-p", "systems", "nginx,haproxy-tcp,asio-relay", "-p", "max_blocks", "2", "-p", "priming_s", "0.3")
 # One is given, the other is planned.

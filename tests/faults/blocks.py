@@ -4,6 +4,7 @@ import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from unittest import mock
 
 import psutil
 
@@ -22,8 +23,10 @@ from runners.measure.settings import BlockSettings
 from runners.store.ledger import Run
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue
+from runners.systems.sockets import FIRST_PORT, hold_ports
 from tests.analyse.synthetic import manifest
 from tests.faults.harness import described
+from tests.free_ports import first_of_worker
 
 _PROFILE = Profile(0.1, 0.5, 1, 1, 1, 1.0, "for tests")
 _LIAR = Path(__file__).with_name("liar") / "server.py"
@@ -68,7 +71,13 @@ def measured(chosen: BlockSettings, ledger: Path, step=lambda _: None) -> tuple[
     threads, descriptors = psutil.Process().num_threads(), psutil.Process().num_fds()
     run = Run("faults", "block", ledger)
     run.open(manifest())
-    records = measure_block(chosen, 1, set(), step)
+
+    # The locks of ports are in a cache of the tests' own, which other workers do not see.
+    def own_ports(count, first=FIRST_PORT):
+        return hold_ports(count, first_of_worker(first))
+
+    with mock.patch("runners.measure.block.hold_ports", own_ports):
+        records = measure_block(chosen, 1, set(), step)
     run.write_block(1, records)
     left = [process for process in psutil.Process().children(recursive=True) if process.pid not in before]
     for process in left:

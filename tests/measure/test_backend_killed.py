@@ -24,7 +24,7 @@ from runners.systems.catalogue import Catalogue
 from tests.analyse.synthetic import manifest
 from tests.faults.harness import send
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.quiet]
 TWO_BLOCKS = Profile(0.2, 0.6, 2, 2, 2, 5.0, "for tests")
 
 

@@ -22,7 +22,7 @@ from runners.measure.load import LoadContext
 from runners.measure.settings import BlockSettings
 from runners.systems.catalogue import Catalogue
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.quiet]
 MANY = 1500
 
 
@@ -42,8 +42,13 @@ def tables_of(records):
     return build_tables(records)
 
 
-def test_a_window_of_many_connections_begins_when_all_are_open_and_counts_them():
-    records = block()
+@pytest.fixture(scope="module")
+def records():
+    """Those of a block that nothing disturbs."""
+    return block()
+
+
+def test_a_window_of_many_connections_begins_when_all_are_open_and_counts_them(records):
     assert [record.failure for record in records] == [None] * 4
     tables = tables_of(records)
     windows = tables.trials[~tables.trials["warmup"].astype(bool)].set_index("workload")
@@ -57,8 +62,7 @@ def test_a_window_of_many_connections_begins_when_all_are_open_and_counts_them()
     assert len({record.port for record in records}) == 4
 
 
-def test_memory_is_that_of_a_process_of_its_own():
-    records = block()
+def test_memory_is_that_of_a_process_of_its_own(records):
     tables = build_tables(records)
     # Not from the tables: void trials, as on a machine that is busy, have no rows of usage there.
     server = pd.DataFrame(

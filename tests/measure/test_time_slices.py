@@ -27,7 +27,7 @@ from runners.measure.settings import BlockSettings
 from runners.measure.window import SAMPLED_AT
 from runners.systems.catalogue import Catalogue
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.quiet]
 SHORT = Profile(0.1, 0.4, 2, 1, 1, 1.0, "for tests", slice_s=0.02)
 # A suspended process stays on a CPU that others use for longer, which the clock shows: that is the machine's doing, too.
 OF_THE_MACHINE = {"other load", "steal", "clock"}
@@ -60,6 +60,13 @@ def chosen():
         return BlockSettings(cells, artifacts, source, profile, 20, 1, "pretty", 1)
 
     return settings
+
+
+@pytest.fixture(scope="module")
+def undisturbed(chosen):
+    """A block that nothing disturbs: its settings, its steps, and its records."""
+    settings, steps = chosen(), []
+    return settings, steps, measure_block(settings, 1, set(), steps.append)
 
 
 def of_program(name):
@@ -95,8 +102,8 @@ def server_usage(records):
     ]
 
 
-def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one_in_one_piece(chosen):
-    records = measure_block(chosen(), 1, set(), lambda _: None)
+def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one_in_one_piece(undisturbed):
+    _, _, records = undisturbed
     assert len(records) == 6
     rounds = {}
     for record in records:
@@ -215,10 +222,8 @@ def test_what_goes_on_while_its_server_is_stopped_is_measured_in_one_piece(chose
     assert in_turns == {"ping": {True}, "ping-delay-10ms": {False}}
 
 
-def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_come_from_it_alone(chosen):
-    steps = []
-    settings = chosen()
-    records = measure_block(settings, 1, set(), steps.append)
+def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_come_from_it_alone(undisturbed):
+    settings, steps, records = undisturbed
     assert len(steps) == windows_in_block(settings, settings.design.cells) == 6 * (SHORT.windows_count + 1)
     last_slices = max(raw.started_at for record in records for raw, _ in windows(record))
     for record in records:
@@ -242,8 +247,8 @@ def test_cells_in_one_piece_get_no_window_for_percentiles(chosen):
     assert {raw.kind for record in records for raw in record.windows} == {"warmup", "window"}
 
 
-def test_what_a_server_used_before_its_window_is_no_use_of_the_cpus_beside_the_others(chosen):
-    records = measure_block(chosen(), 1, set(), lambda _: None)
+def test_what_a_server_used_before_its_window_is_no_use_of_the_cpus_beside_the_others(undisturbed):
+    _, _, records = undisturbed
     for record in records:
         for raw, _ in windows(record):
             first, last = raw.samples[0], raw.samples[-1]

@@ -15,7 +15,7 @@ from runners.measure.conformance import build_all, full_image
 from runners.systems.catalogue import Catalogue
 from runners.systems.sandbox import Sandbox
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.quiet]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
 

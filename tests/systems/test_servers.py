@@ -34,6 +34,7 @@ def services(process):
     return process.artifact.server.serves
 
 
+@pytest.mark.quiet  # it judges delays, too
 def test_it_keeps_every_golden_vector(server):
     assert [str(finding) for finding in check(server.url, services(server))] == []
 
