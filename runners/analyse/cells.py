@@ -47,7 +47,8 @@ def build_cells(
     _high_, as the load generator prints them after its own correction; cpu_per_request_s with its interval and split;
     rss_peak_bytes, pss_bytes, fds_count, established_count (connections, by the kernel's table), threads_count,
     context_switches_per_request_ratio; generator_cpu_per_request_s and backend_cpu_per_request_s (sampled; NaN without a
-    backend); offered_rps (NaN in a closed loop); server_busy_fraction, server_used_fraction (its own part of that) and
+    backend); offered_rps and achieved_fraction (NaN in a closed loop);
+    server_busy_fraction, server_used_fraction (its own part of that) and
     those of generator and backend; errors_count, bottleneck, remarks (names of failed checks), warnings (with what was found), status.
     """
     rows = [
@@ -122,6 +123,7 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Worklo
         return row | {"status": f"failed: {why}", "errors_count": 0}
     sound = rows[~rows["warmup"].astype(bool) & ~rows["void"].astype(bool)]
     row |= _throughput(sound[sound["kind"] == WINDOW], launches)
+    row["achieved_fraction"] = _achieved(sound[sound["kind"] == WINDOW], row["throughput_rps"])
     row |= _latency([*launch_histograms(tables.latency, system, workload).values()], sound)
     return row | _cost(_of(tables.usage, system, workload), sound)
 
@@ -139,6 +141,13 @@ def _throughput(windows: pd.DataFrame, launches: pd.Series) -> dict[str, Any]:
         "errors_fraction": errors_count / max(1, errors_count + requests_count),
         **errors,
     }
+
+
+def _achieved(windows: pd.DataFrame, throughput_rps: float) -> float:
+    """Return the completed requests as a share of those that were scheduled, or that the rate makes of the time."""
+    # Poisson arrivals are more or fewer than rate × time: only their schedule says how many there were.
+    of_schedule = float(windows["achieved_fraction"].mean())
+    return of_schedule if of_schedule > 0 else throughput_rps / float(windows["offered_rps"].median())
 
 
 def _latency(launches: list[Histogram], sound: pd.DataFrame) -> dict[str, float]:

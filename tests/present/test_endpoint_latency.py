@@ -17,7 +17,7 @@ OFFERED, AT_RATE = 6_000.0, "text@6000/s"
 def cells():
     closed = make_endpoints().cells
     first = closed[closed["workload"] == "text"].assign(
-        generator="paceload", offered_rps=OFFERED, throughput_rps=OFFERED
+        generator="paceload", offered_rps=OFFERED, throughput_rps=OFFERED, achieved_fraction=1.0
     )
     for name, value in labelled(AT_RATE).items():
         first[name] = value

@@ -29,7 +29,7 @@ def cell(system, workload, achieved=1.0, status="ok"):
     row = {"system": system, "server": DIRECT if system == CONTROL else system, "codec": None, **labelled(workload)}
     row |= {"operations_count": math.nan, "offered_rps": OFFERED[workload], "status": status, "remarks": []}
     row["planned_workload"] = SLOW
-    row |= {"throughput_rps": OFFERED[workload] * achieved, "generator": "perf-gauge"}
+    row |= {"throughput_rps": OFFERED[workload] * achieved, "achieved_fraction": achieved, "generator": "perf-gauge"}
     for place, percentile in enumerate(PERCENTILES):
         name = percentile_column(percentile).removesuffix("_s")
         value = math.nan if percentile == 99.99 else middle_s * (1 + place / 2)

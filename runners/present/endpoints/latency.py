@@ -84,7 +84,7 @@ def _row(closed: pd.Series | None, at_rate: pd.Series | None) -> list[Cell]:
         known = throughput(closed.to_dict()) if closed["status"] == "ok" else without_number(closed["status"])
     if at_rate["status"] != "ok":
         return [name, known, without_number(at_rate["status"]), Cell("–"), Cell("–")]
-    achieved = Cell(f"{at_rate['throughput_rps'] / at_rate['offered_rps']:.1%}")
+    achieved = Cell(f"{at_rate['achieved_fraction']:.1%}")
     return [name, known, achieved, *(estimate(at_rate.to_dict(), column, TIMES) for column in ("p50_s", "p99_s"))]
 
 

@@ -128,9 +128,9 @@ def _title(cells: pd.DataFrame, workload: str) -> str:
 
 
 def _achieved(cell: Mapping[str, float]) -> tuple[str, str]:
-    rate, offered = cell["throughput_rps"], cell["offered_rps"]
-    words = f"{amount(rate, RATES).replace(' requests/s', '/s')}\n{rate / offered:.1%}"
-    return (words, FAINT) if rate >= LEAST_OFFERED * offered else (f"{words} ▲", BAD)
+    share = cell["achieved_fraction"]
+    words = f"{amount(cell['throughput_rps'], RATES).replace(' requests/s', '/s')}\n{share:.1%}"
+    return (words, FAINT) if share >= LEAST_OFFERED else (f"{words} ▲", BAD)
 
 
 def _estimate(cell: Mapping[str, float], percentile: float) -> tuple[float, float, float]:

@@ -58,7 +58,7 @@ def published_form(cells: pd.DataFrame, figures: pd.DataFrame) -> Fragment:
                 rows.append([name_cell(row["system"]), without_number(row["status"]), *[Cell("–")] * len(_PUBLISHED)])
                 continue
             beside = _published_row(cells, figures, row)
-            rate = Cell(_rate(row["offered_rps"]), f"{row['throughput_rps'] / row['offered_rps']:.1%}")
+            rate = Cell(_rate(row["offered_rps"]), f"{row['achieved_fraction']:.1%}")
             rows.append([name_cell(row["system"]), rate, *(_both(row, name, beside) for name in _PUBLISHED)])
         groups.append(Group(f"{workload}, {_offered(cells, workload)} offered", rows))
     return table(
@@ -100,7 +100,7 @@ def _side_by_side(system: str, first: pd.Series | None, second: pd.Series | None
     if first is None or second is None or "ok" not in (first["status"], second["status"]):
         return [name_cell(system), *[Cell("–")] * (len(_SIDE_BY_SIDE) + 1)]
     columns = [percentile_column(at) for at in _SIDE_BY_SIDE]
-    achieved = second["throughput_rps"] / second["offered_rps"]
+    achieved = second["achieved_fraction"]
     cells = [Cell(_known(first[name]), _known(second[name])) for name in columns]
     ratio = Cell(amount(second["p50_s"] / first["p50_s"], RATIOS))
     return [Cell(system, f"{achieved:.1%}", name_cell(system).kind), *cells, ratio]
@@ -137,7 +137,7 @@ def _achieved(cell: pd.Series | None) -> Cell:
         return Cell("not at this rate", kind="muted")
     if cell["status"] != "ok":
         return without_number(cell["status"])
-    share = cell["throughput_rps"] / cell["offered_rps"]
+    share = cell["achieved_fraction"]
     return Cell(_rate(cell["throughput_rps"]), f"{share:.1%}", "" if share >= LEAST_OFFERED else "warn")
 
 

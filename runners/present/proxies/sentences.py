@@ -171,8 +171,8 @@ def _failed_cases(notes: Mapping[str, RelayNotes | None]) -> list[str]:
 def _missed(results: Results, workload: str) -> str:
     """Return the sentence about systems that did not reach the offered rate, so that their times are not of that rate."""
     rows = measured(results.cells)
-    rows = rows[(rows["workload"] == workload) & (rows["throughput_rps"] < LEAST_OFFERED * rows["offered_rps"])]
-    parts = [f"{row.system} {row.throughput_rps / row.offered_rps:.1%}" for row in rows.itertuples()]
+    rows = rows[(rows["workload"] == workload) & (rows["achieved_fraction"] < LEAST_OFFERED)]
+    parts = [f"{row.system} {row.achieved_fraction:.1%}" for row in rows.itertuples()]
     return (
         f"{at_rate(results.cells, workload)}: achieved less than 99 % of the rate: {listing(parts)}; their times are those of less load."
         if parts
