@@ -90,6 +90,8 @@ def test_a_condensed_report_means_the_same(name):
     [
         {"completed": 3},
         {"unanswered": 1},
+        {"scheduled": 196},
+        {"read_errors": 1},
         {"rate_rps": 401.0},
         {"seed": 8},
         {"paceload": None},
@@ -126,7 +128,7 @@ def test_the_command_has_rate_seed_and_body_where_there_are_some():
     assert (options["--seed"], options["--body"], options["--method"]) == ("9", "/load/body", "POST")
     closed = Paceload().command(GET, Load(8, 2, 1.5, keepalive_requests=1), "127.0.0.1", 80)
     assert "--rate" not in closed
-    assert closed[closed.index("--keep-alive") + 1] == "no"
+    assert closed[closed.index("--keep-alive") + 1] == "0"
 
 
 @pytest.mark.parametrize("load", [Load(1, 2, 1.0), Load(1, 1, 0.0), Load(1, 1, 1.0, keepalive_requests=5)])
