@@ -2,7 +2,8 @@
 
 Run it on a quiet machine: ``.venv/bin/python benchmarks/open_loop.py``. Other tools are tried beside paceload where they are given:
 ``--tool vegeta=/path/to/vegeta --tool oha=… --tool k6=… --tool h2load=…``. Each figure stands beside what was required, and beside the
-share of time that the hypervisor took from the CPUs meanwhile, and that in which other programs were in the way. ``servers/calibration`` is the server whose response times are known.
+share of time that the hypervisor took from the CPUs meanwhile, and that in which other programs were in the way.
+``servers/calibration`` is the server whose response times are known.
 """
 
 from __future__ import annotations

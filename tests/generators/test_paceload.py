@@ -18,6 +18,7 @@ LOADS = {
     "stalled": Load(30, 1, 1.2, rate_rps=300.0, seed=3),
     "unanswered": Load(300, 1, 0.3, timeout_s=0.2, rate_rps=9000.0, seed=1),
     "not-found": Load(2, 1, 0.1, rate_rps=100.0),
+    "late": Load(400, 1, 0.02, rate_rps=400_000.0, seed=5),
 }
 GET = Request("GET", "/ping", content_type="")
 
@@ -75,6 +76,25 @@ def test_what_was_never_answered_is_an_error_and_among_the_response_times():
 
 def test_a_status_that_is_none_of_success_is_counted():
     assert parsed("not-found").errors.status_count == 8
+
+
+def test_a_generator_that_fell_behind_says_how_many_sends_were_late_and_by_how_much():
+    (warning,) = parsed("late").warnings
+    assert warning == "2.5% of the sends were more than 1 ms late (99 % within 1563 µs)"
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("", "no complete report: Expecting value"),
+        ("paceload: no socket: Too many open files\n", "no complete report: Expecting value"),
+        (recorded("late")[:300], "no complete report"),
+    ],
+    ids=["nothing", "its error", "killed while it printed"],
+)
+def test_a_generator_that_died_is_an_error_that_says_so(printed, told):
+    with pytest.raises(GeneratorError, match=told):
+        Paceload().parse(printed, LOADS["late"])
 
 
 @pytest.mark.parametrize("name", LOADS)

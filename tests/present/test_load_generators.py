@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from runners.analyse import load_generators
-from runners.present import generators
+from runners.present import load_generators as shown
 
 
 def cell(system, workload, generator, rps, **other):
@@ -59,12 +59,12 @@ def test_measured_percentiles_stand_beside_those_that_are_known():
 
 
 def test_tables_and_sentences_say_so():
-    table = str(generators.truth(Run))
+    table = str(shown.truth(Run))
     assert "not known" in table  # wrk's p99.9
     assert "-94.0%" in table
-    assert "has no schedule" in str(generators.driven(Run))
-    said = " ".join(generators.sentences(Run))
-    assert "wrk, a closed loop, is off by at most -94.0% (p99)" in said
+    assert "has no schedule" in str(shown.driven(Run))
+    said = " ".join(shown.sentences(Run))
+    assert "wrk (closed loop) is off by at most -94.0% (p99)" in said
     assert "99.0 %" in said.replace("\u202f", " ").replace("99.0%", "99.0 %")
 
 
@@ -73,5 +73,5 @@ def test_a_run_of_one_load_generator_says_that_it_has_no_more():
         cells = CELLS[CELLS["generator"] == "wrk"][lambda rows: ~rows["system"].str.startswith("calibration")]
         trials = TRIALS.iloc[:0]
 
-    assert "no load generator" in str(generators.truth(Old))
-    assert generators.sentences(Old) == []
+    assert "no load generator" in str(shown.truth(Old))
+    assert shown.sentences(Old) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from runners.analyse import load_generators
+from runners.analyse.load_generators import CEILING_OF, driven as driven_cells, paced, truth as known_times
 from runners.analyse.results import Results
 from runners.core.thresholds import LATE_S, PACED_S
 from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity_parts
@@ -16,9 +16,9 @@ _ONE_ONLY = Narrative(["This run measured no load generator against a server who
 
 def driven(results: Results) -> Fragment:
     """Return the table of what each load generator drives a fixed response to, and of how it keeps a schedule."""
-    pacing = load_generators.paced(results.cells, results.trials).set_index("generator")
+    pacing = paced(results.cells, results.trials).set_index("generator")
     rows = []
-    for row in load_generators.driven(results.cells).to_dict("records"):
+    for row in driven_cells(results.cells).to_dict("records"):
         rate, interval = quantity_parts(
             row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES
         )
@@ -28,7 +28,7 @@ def driven(results: Results) -> Fragment:
     heads = [("load generator", ""), ("drives", "95 % interval"), ("its CPUs", "busy"), ("at a rate of", "")]
     heads += [(f"≤ {amount(PACED_S, TIMES)} late", "share of the sends"), ("99 % of sends", "late by at most")]
     heads += [(f"> {amount(LATE_S, TIMES)} late", "")]
-    return table(f"Load generators against {load_generators.CEILING_OF}", heads, [Group("", rows)])
+    return table(f"Load generators against {CEILING_OF}", heads, [Group("", rows)])
 
 
 def _pacing(row: pd.Series | None) -> list[Cell]:
@@ -40,7 +40,7 @@ def _pacing(row: pd.Series | None) -> list[Cell]:
 
 def truth(results: Results) -> Fragment:
     """Return the table of known response times and those that each load generator measured; words where a run has none."""
-    found = load_generators.truth(results.cells)
+    found = known_times(results.cells)
     if found.empty:
         return _ONE_ONLY
     rows = [
@@ -70,27 +70,27 @@ def sentences(results: Results) -> list[str]:
 
 
 def _driven(results: Results) -> str:
-    rows = load_generators.driven(results.cells)
+    rows = driven_cells(results.cells)
     if len(rows) < 2:
         return ""
     each = [f"{row['generator']} {amount(row['throughput_rps'], RATES)}" for row in rows.to_dict("records")]
-    return f"Against {load_generators.CEILING_OF} the load generators drive: {listing(each)}."
+    return f"Against {CEILING_OF} the load generators drive: {listing(each)}."
 
 
 def _paced(results: Results) -> list[str]:
     return [
         f"At {amount(row['offered_rps'], RATES)}, {row['generator']} sends {amount(row['on_time_fraction'], PERCENT)} of the "
         f"requests at most {amount(PACED_S, TIMES)} late, and 99 % at most {amount(row['late_p99_s'], TIMES)}."
-        for row in load_generators.paced(results.cells, results.trials).to_dict("records")
+        for row in paced(results.cells, results.trials).to_dict("records")
     ]
 
 
 def _truth(results: Results) -> str:
-    found = load_generators.truth(results.cells).dropna()
+    found = known_times(results.cells).dropna()
     stalled = found[found["system"] == "calibration+stalled"]
     parts = []
     for (generator, open_loop), rows in stalled.groupby(["generator", "open_loop"]):
         worst = rows.loc[rows["off_ratio"].abs().idxmax()]
-        loop = "an open loop" if open_loop else "a closed loop"
-        parts.append(f"{generator}, {loop}, is off by at most {worst['off_ratio']:+.1%} (p{worst['percentile']:g})")
-    return f"Of a server that stops for 100 ms every second, {listing(parts)}." if parts else ""
+        loop = "open loop" if open_loop else "closed loop"
+        parts.append(f"{generator} ({loop}) is off by at most {worst['off_ratio']:+.1%} (p{worst['percentile']:g})")
+    return f"Against a server that stops for 100 ms every second, {listing(parts)}." if parts else ""
