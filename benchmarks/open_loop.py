@@ -2,7 +2,8 @@
 
 Run it on a quiet machine: ``.venv/bin/python benchmarks/open_loop.py``. Other tools are tried beside paceload where they are given:
 ``--tool vegeta=/path/to/vegeta --tool oha=… --tool k6=… --tool h2load=…``. Each figure stands beside what was required, and beside the
-share of time that the hypervisor took from the CPUs meanwhile. ``servers/calibration`` is the server whose response times are known.
+share of time that the hypervisor took from the CPUs meanwhile, and that in which other programs were in the way.
+``servers/calibration`` is the server whose response times are known.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import math
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -31,13 +33,13 @@ from runners.machine.topology import format_cpu_list, read_cores
 from runners.measure.conformance import build_all, full_image
 from runners.measure.sampling import cpu_times
 from runners.stats import histograms
+from runners.stats.queues import DELAY_S, WORK_S, mean_wait_s, stalled_response_s
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
 from runners.systems.sandbox import Sandbox
 from runners.systems.sockets import LOOPBACK, hold_ports
 
-DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 200e-6
-"""Of ``servers/calibration``: /delayed, /stalled (for how long, how often), /work."""
+_ARRIVALS_SEED = 5
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """Not p90: it lies where a stall begins, and one arrival in a thousand moves it by a tenth of itself."""
 _CONNECTIONS = 100
@@ -46,25 +48,6 @@ _STALLED_RPS = 1000.0
 _CALM = 0.1
 # More than arrive in a stall and until its responses are there: a wait for a connection is not in the formula.
 _MANY = 400
-
-
-def stalled_response_s(percentile: float) -> float:
-    """Return the response time of a server that delays by `DELAY_S` and stands still for `STALL_S` every `EVERY_S`.
-
-    Arrivals at any moment are equally likely. One in a stall waits for its end, and then for the delay; one whose response falls due in
-    a stall gets it at the end of that.
-    """
-    share = (1 - percentile / 100) * EVERY_S
-    # Longer than r: of the arrivals in a stall those of (STALL + DELAY - r) seconds; and of those just before it, all up to STALL.
-    if share >= STALL_S + DELAY_S:
-        return DELAY_S
-    return STALL_S + 2 * DELAY_S - share if share >= 2 * DELAY_S else STALL_S + DELAY_S - share / 2
-
-
-def mean_wait_s(rate_rps: float, service_s: float) -> float:
-    """Return the mean wait in a queue with one server, Poisson arrivals and a constant service time (Pollaczek and Khinchine)."""
-    busy = rate_rps * service_s
-    return busy * service_s / (2 * (1 - busy)) if busy < 1 else math.inf
 
 
 @dataclass(frozen=True)
@@ -234,15 +217,16 @@ def _pinned(words: Sequence[str]) -> list[str]:
 
 
 def rows_of(
-    name: str, tool: Tool, measured: Callable[[str, str, Load], Outcome], seconds: float
-) -> list[tuple[str, ...]]:
-    """Measure one tool; returns rows of tool, question, required, found."""
+    name: str, tool: Tool, sandbox: Sandbox, measured: Callable[[str, str, Load], Outcome], seconds: float
+) -> Iterator[tuple[str, ...]]:
+    """Measure one tool; yields rows of tool, question, required, found."""
     load = Load(_CONNECTIONS, 1, min(seconds, 3.0), spin=True)
     capacity_rps = measured("haproxy-return", "/ping", load).throughput_rps
-    found = [(name, "capacity against `haproxy-return`", "≥ 40,000/s", f"{capacity_rps:,.0f}/s")]
+    yield name, "capacity against `haproxy-return`", "≥ 40,000/s", f"{capacity_rps:,.0f}/s"
     if tool is wrk:
         stalled = measured("calibration", "/stalled", replace(load, duration_s=seconds))
-        return [*found, (name, "the stalled server", _known(), _shown(stalled))]
+        yield name, "the stalled server", _known(), _shown(stalled)
+        return
     paced = measured(
         "haproxy-return", "/ping", replace(load, rate_rps=round(0.7 * capacity_rps), duration_s=seconds, seed=1)
     )
@@ -252,41 +236,38 @@ def rows_of(
         else f"{paced.late_p99_s * 1e6:.0f} µs; {paced.late_share:.2%} > 1 ms"
     )
     achieved = paced.throughput_rps / (0.7 * capacity_rps)
-    found.append(
-        (
-            name,
-            "99 % of sends late by, at 70 % of its capacity",
-            "≤ 100 µs; ≤ 1 % > 1 ms",
-            f"{late}; {achieved:.1%} of the rate",
-        )
-    )
+    question = "99 % of sends late by, at 70 % of its capacity"
+    yield name, question, "≤ 100 µs; ≤ 1 % > 1 ms", f"{late}; {achieved:.1%} of the rate"
     stalled = measured(
         "calibration",
         "/stalled",
         replace(load, connections=_MANY, rate_rps=_STALLED_RPS, duration_s=seconds, poisson=False),
     )
-    found.append((name, f"the stalled server, {_STALLED_RPS:,.0f}/s", _known(), _shown(stalled)))
+    yield name, f"the stalled server, {_STALLED_RPS:,.0f}/s", _known(), _shown(stalled)
     delayed = measured("calibration", "/delayed", replace(load, rate_rps=200.0, duration_s=seconds, seed=3))
-    found.append(
-        (
-            name,
-            "a delay of 5 ms, p50 at 200/s",
-            "+ ≤ 100 µs",
-            f"+ {(delayed.percentiles_s[50.0] - DELAY_S) * 1e6:.0f} µs",
-        )
-    )
-    service_s = 1 / measured("calibration", "/work", load).throughput_rps
-    calm_rps = _CALM / service_s
-    base_s = measured("calibration", "/work", replace(load, rate_rps=calm_rps, duration_s=2 * seconds, seed=4)).mean_s
-    base_s -= mean_wait_s(calm_rps, service_s)
+    off_us = (delayed.percentiles_s[50.0] - DELAY_S) * 1e6
+    yield name, "a delay of 5 ms, p50 at 200/s", "+ ≤ 100 µs", f"+ {off_us:.0f} µs"
+    loaded = replace(load, rate_rps=_CALM / WORK_S, duration_s=2 * seconds, seed=_ARRIVALS_SEED)
+    # There and back through the kernel, and what both programs do themselves: it is in no formula.
+    way_s = measured("calibration", "/work", loaded).mean_s - mean_wait_s(_CALM / WORK_S, WORK_S)
     for share in (0.2, 0.4, 0.6, 0.8):
-        rate_rps = share / service_s
-        loaded = replace(load, rate_rps=rate_rps, duration_s=2 * seconds, seed=5)
-        mean_s = measured("calibration", "/work", loaded).mean_s
-        known_s = mean_wait_s(rate_rps, service_s)
-        off = f"{(mean_s - base_s) * 1e6:.1f} µs ({(mean_s - base_s) / known_s - 1:+.1%})"
-        found.append((name, f"mean wait in M/D/1, {share:.0%} busy", f"{known_s * 1e6:.1f} µs ± 5 %", off))
-    return found
+        loaded = replace(loaded, rate_rps=share / WORK_S)
+        wait_s, known_s = measured("calibration", "/work", loaded).mean_s - way_s, mean_wait_s(share / WORK_S, WORK_S)
+        off = f"{wait_s * 1e6:.1f} µs ({wait_s / known_s - 1:+.1%})"
+        if tool is paceload:
+            off += f"; from what these arrivals make {wait_s / simulated_wait_s(sandbox, loaded) - 1:+.1%}"
+        yield name, f"mean wait in M/D/1, {share:.0%} busy", f"{known_s * 1e6:.1f} µs ± 5 %", off
+
+
+def simulated_wait_s(sandbox: Sandbox, load: Load) -> float:
+    """Return the mean wait that the arrivals of this load make on paceload's simulated clock: of the formula, and of this seed's chance."""
+    words = ["/build/simulate", WORK_S * 1e6, load.rate_rps, load.connections, 0, load.seed, load.duration_s]
+    return float(_run(sandbox.command([str(word) for word in words], CPUS["generator"])).split()[0]) * 1e-6 - WORK_S
+
+
+def _waited_us() -> int:
+    """Return for how long some task has waited for a CPU: here each has one program, so that it waits only for other ones."""
+    return int(Path("/proc/pressure/cpu").read_text().partition("total=")[2].split()[0])
 
 
 def _known() -> str:
@@ -312,18 +293,25 @@ def main(
     chosen: dict[str, Tool] = {"paceload": paceload, "wrk": wrk}
     for name, _, program in (text.partition("=") for text in tools or []):
         chosen[name] = OTHERS[name](program)
-    print("| tool | question | required | found | stolen |\n| --- | --- | --- | --- | --- |")
+    print("| tool | question | required | found | stolen | contended |\n| --- | --- | --- | --- | --- | --- |")
     with exclusive(MEASURING, "another wrkbook is measuring on this machine"):
         for name, tool in chosen.items():
             stolen: list[float] = []
+            contended: list[float] = []
 
             def measured(
-                server: str, path: str, load: Load, tool: Tool = tool, stolen: list[float] = stolen
+                server: str,
+                path: str,
+                load: Load,
+                tool: Tool = tool,
+                stolen: list[float] = stolen,
+                contended: list[float] = contended,
             ) -> Outcome:
-                before = cpu_times()
+                before, waited_us, began_s = cpu_times(), _waited_us(), time.monotonic()
                 with hold_ports(1) as (port,), ServerProcess(artifacts[server], port, list(plan.server), 0):
                     outcome = tool(sandbox, port, path, load)
                 after = cpu_times()
+                contended.append((_waited_us() - waited_us) * 1e-6 / (time.monotonic() - began_s))
                 stolen.append(
                     max(
                         (after[cpu].steal_s - before[cpu].steal_s) / max(1e-9, after[cpu].total_s - before[cpu].total_s)
@@ -332,8 +320,10 @@ def main(
                 )
                 return outcome
 
-            for row in rows_of(name, tool, measured, seconds):
-                print("| " + " | ".join([*row, f"{max(stolen):.1%}"]) + " |", flush=True)
+            for row in rows_of(name, tool, sandbox, measured, seconds):
+                print("| " + " | ".join([*row, f"{max(stolen):.1%}", f"{max(contended):.0%}"]) + " |", flush=True)
+                stolen.clear()
+                contended.clear()
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from runners.core.records import (
     Check,
     percentile_column,
 )
-from runners.core.thresholds import LATE_S
+from runners.core.thresholds import LATE_S, PACED_S
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list
@@ -36,9 +36,10 @@ _PRINTED = (50.0, 75.0, 90.0, 99.0)
 CORRECTED = tuple(f"corrected_{name}" for name in (*map(percentile_column, _PRINTED), "mean_s", "stddev_s", "max_s"))
 """Service times in seconds as wrk prints them, after its own correction: what published wrk figures can be held against."""
 
-OPEN_LOOP = (*(f"response_{percentile_column(each)}" for each in PERCENTILES), "late_fraction", "achieved_fraction")
-"""Of a window whose arrivals were scheduled: percentiles of the response times, the share of the sends later than `LATE_S`,
-and the share of the arrivals that got a correct response."""
+_LATENESS = ("on_time_fraction", "late_p99_s", "late_fraction")
+OPEN_LOOP = (*(f"response_{percentile_column(each)}" for each in PERCENTILES), *_LATENESS, "achieved_fraction")
+"""Of a window whose arrivals were scheduled: percentiles of the response times; the share of the sends at most `PACED_S` late, the
+p99 of their lateness, and the share of those later than `LATE_S`; and the share of the arrivals that got a correct response."""
 
 
 @dataclass(frozen=True)
@@ -186,13 +187,20 @@ def _open_loop(result: LoadResult) -> dict[str, float]:
     """Return `OPEN_LOOP` of one window; NaN where arrivals were not scheduled."""
     times, late = result.response_time or Histogram((), ()), result.lateness or Histogram((), ())
     values = [value * 1e-6 for value in histograms.percentiles(times.values_us, times.counts, PERCENTILES)]
-    late_count = sum(count for value, count in zip(late.values_us, late.counts, strict=True) if value > LATE_S * 1e6)
     scheduled = result.scheduled_count
     values += [
-        late_count / late.total_count if late.total_count else np.nan,
+        1 - _later(late, PACED_S),
+        histograms.percentiles(late.values_us, late.counts, [99.0])[0] * 1e-6,
+        _later(late, LATE_S),
         (result.requests_count - result.errors.status_count) / scheduled if scheduled else np.nan,
     ]
     return dict(zip(OPEN_LOOP, values, strict=True))
+
+
+def _later(late: Histogram, limit_s: float) -> float:
+    """Return the share of the sends that were later than a limit; NaN without a send."""
+    count = sum(count for value, count in zip(late.values_us, late.counts, strict=True) if value > limit_s * 1e6)
+    return count / late.total_count if late.total_count else np.nan
 
 
 def _corrected(histogram: Histogram) -> dict[str, float]:

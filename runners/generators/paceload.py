@@ -112,7 +112,8 @@ class Paceload:
         if load.keepalive_requests not in (None, 1):
             raise GeneratorError("paceload keeps connections or closes them after each request, nothing between")
         options = {
-            "host": f"{host}:{port}",
+            "host": host,
+            "port": port,
             "method": request.method,
             "target": request.path,
             "connections": load.connections,
@@ -120,9 +121,9 @@ class Paceload:
             "duration": f"{load.duration_s:.6g}",
             "timeout": f"{load.timeout_s:.6g}",
             "seed": load.seed,
-            "arrivals": "poisson" if load.poisson else "constant",
-            "keep-alive": "no" if load.keepalive_requests == 1 else "yes",
-            "spin": "yes" if load.spin else "no",
+            "poisson": int(load.poisson),
+            "keep-alive": int(load.keepalive_requests != 1),
+            "spin": int(load.spin),
         }
         if load.rate_rps is not None:
             options["rate"] = f"{load.rate_rps:.9g}"
@@ -139,6 +140,9 @@ class Paceload:
             or report.poisson != load.poisson
         ):
             raise GeneratorError("the report is of another load")
+        lost = report.connect_errors + report.read_errors + report.write_errors
+        if report.completed + lost + report.unanswered != report.scheduled:
+            raise GeneratorError("the completed, failed and unanswered requests are not as many as the scheduled ones")
         if report.response.total_count != report.completed + report.unanswered:
             raise GeneratorError("the response times are not as many as the requests that were completed or given up")
         if report.service.total_count != report.completed:

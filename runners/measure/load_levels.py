@@ -45,6 +45,8 @@ class LoadLevels:
         Given rates, in the place of shares.
     beside : bool
         Whether the run's own loads are measured too.
+    everywhere : bool
+        Whether all systems are measured at these rates; else the experiment names the cells.
     """
 
     of_slowest: tuple[float, ...] = ()
@@ -52,10 +54,13 @@ class LoadLevels:
     rates_rps: tuple[float, ...] = ()
     objectives: tuple[Objective, ...] = ()
     beside: bool = False
+    everywhere: bool = True
 
     @property
     def profiles(self) -> list[LoadProfile]:
         """The loads of a design whose rates are not planned yet."""
+        if not self.everywhere:
+            return []
         levels = [LoadProfile(LEVELS, Paceload.name)] if self.of_slowest or self.of_own or self.rates_rps else []
         texts = tuple(goal.text for goal in self.objectives)
         return [*levels, *([LoadProfile(CAPACITY, Paceload.name, objectives=texts)] if texts else [])]
@@ -78,7 +83,10 @@ def plan_levels(settings: BlockSettings, levels: LoadLevels) -> PlannedRates:
             f"parameter rates: {beyond[0]:,.0f}/s is more than the load generator can pace here",
             f"use at most {most_rps:,.0f}/s, or give the load generator more CPUs (generator_cpus)",
         )
-    found = measured_capacities(settings, pilot, _pilots(settings.design))
+    pilots = _pilots(settings.design)
+    found = measured_capacities(settings, pilot, [cell for cell in pilots if cell != CEILING])
+    if CEILING in pilots:
+        found.setdefault(CEILING.workload.base_label, {})[CEILING.system.name] = ceiling
     loads = [load for label, capacities in found.items() for load in _loads(levels, label, capacities, most_rps)]
     return PlannedRates(capacities=found, generator_rps=most_rps, loads=loads)
 
@@ -124,7 +132,9 @@ def _loads(levels: LoadLevels, label: str, capacities: Mapping[str, float], most
         for share in levels.of_own if not levels.rates_rps and (system != slowest or not levels.of_slowest) else ():
             about = {"systems": [system], "share": share, "share_of": "own"}
             planned.append((share * capacity, all_same.model_copy(update=about)))
-    return [load.model_copy(update={"shape": _at(rounded(rate))}) for rate, load in planned if rate <= most_rps]
+    return [
+        load.model_copy(update={"shape": _at(rounded(rate))}) for rate, load in planned if rounded(rate) <= most_rps
+    ]
 
 
 def _at(rate_rps: float) -> LoadProfile:

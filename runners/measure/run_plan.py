@@ -126,10 +126,11 @@ def plan_run(
     own_loads = own_profiles or (load_shapes(fits) if load_levels is None or load_levels.beside else [])
     run = Run(experiment, check_run_id(parameters.run_id or new_run_id(parameters.profile)))
     # A run from before there were rates has none of them.
-    profiles_at_rate = load_levels.profiles if load_levels and not (run.exists and run.read().rates is None) else []
+    before_rates = run.exists and run.read().rates is None
+    profiles_at_rate = load_levels.profiles if load_levels and not before_rates else []
     planned = with_rates(
         also_with(
-            also,
+            () if before_rates else also,
             design(
                 catalogue,
                 workloads,

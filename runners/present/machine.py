@@ -153,7 +153,7 @@ def _quiet(samples: pd.DataFrame) -> str:
 def _ceiling(results: Results, system: str) -> str:
     """Return the sentence about the load generator's ceiling, against a server that does next to nothing."""
     rows = without_control(measured(results.cells))
-    rows = rows[rows["system"] == system]
+    rows = rows[(rows["system"] == system) & ~rows["workload"].str.contains("@")]
     if rows.empty:
         return ""
     row = rows.loc[rows["throughput_rps"].idxmax()]

@@ -1,6 +1,8 @@
 // A server whose response times are known by calculation: one thread, and three ways to answer a ping.
 //
-//   /work     busy for 200 µs, one request after the other: a queue with one server and a constant service time (M/D/1)
+//   /work     200 µs after it came or after the response before, whichever is later: a queue with one server and a
+//             constant service time (M/D/1). The clock serves, not the CPU: what the CPU does besides, or a pause of
+//             it, makes one response late and no service longer.
 //   /delayed  5 ms later, without keeping others waiting
 //   /stalled  the same; and from the first such request on, the process stands still for the first 100 ms of every
 //   second
@@ -15,11 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
 
@@ -41,7 +44,6 @@ struct Connection {
 };
 
 struct Due {
-  Nanoseconds at;
   int socket;
   std::uint64_t generation;
 };
@@ -69,8 +71,8 @@ class Server {
       const int count = epoll_wait(epoll_, events, 256, connections_.empty() && due_.empty() ? -1 : 0);
       stand_still();
       for (int i = 0; i < count; ++i) events[i].data.fd == listener_ ? accept_all() : read(events[i].data.fd);
-      for (; !due_.empty() && due_.front().at <= now(); due_.pop_front()) {
-        const Due& first = due_.front();
+      for (; !due_.empty() && due_.begin()->first <= now(); due_.erase(due_.begin())) {
+        const Due first = due_.begin()->second;
         const auto found = generations_.find(first.socket);
         if (found != generations_.end() && found->second == first.generation)
           answer(first.socket, "200 OK", "Hello, World!");
@@ -125,13 +127,9 @@ class Server {
     const std::string path = target.substr(0, target.find('?'));
     if (path != "/work" && path != "/delayed" && path != "/stalled") return refuse(socket, "404 Not Found");
     if (method != "GET") return refuse(socket, "405 Method Not Allowed");
-    if (path == "/work") {
-      for (const Nanoseconds end = now() + work; now() < end;) {
-      }
-      return answer(socket, "200 OK", "Hello, World!");
-    }
     stalls_ = stalls_ || path == "/stalled";
-    due_.push_back({now() + delay, socket, generations_[socket]});
+    if (path == "/work") served_ = std::max(served_, now()) + work;
+    due_.emplace(path == "/work" ? served_ : now() + delay, Due{socket, generations_[socket]});
   }
 
   void refuse(int socket, const char* status) {
@@ -162,7 +160,8 @@ class Server {
   std::uint64_t generation_ = 0;
   std::unordered_map<int, Connection> connections_;
   std::unordered_map<int, std::uint64_t> generations_;
-  std::deque<Due> due_;
+  Nanoseconds served_ = 0;  // when all of /work that has come is done
+  std::multimap<Nanoseconds, Due> due_;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <llhttp.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -11,11 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cerrno>
-#include <optional>
+#include <cstdlib>
+#include <cstring>
+#include <print>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "pacer.hpp"
@@ -24,16 +22,19 @@ namespace paceload {
 
 struct Plan {
   sockaddr_in address{};
-  std::string request;    // as it goes over the wire
-  double rate_per_s = 0;  // of all threads; 0: a closed loop
-  double duration_s = 1, timeout_s = 2;
-  std::size_t connections = 1, threads = 1;
-  std::uint64_t seed = 1;
-  bool poisson = true, keep_alive = true;
-  bool spin = false;  // never sleep: a response is seen at once, and the CPU is the load generator's alone
+  std::string request{};  // as it goes over the wire
+  double rate_per_s;      // of all threads; 0: a closed loop
+  Nanoseconds duration, timeout;
+  std::size_t connections, threads;
+  std::uint64_t seed;
+  bool poisson, keep_alive;
+  bool spin;  // never sleep: a response is seen at once, and the CPU is the load generator's alone
 };
 
-inline std::atomic<bool> interrupted{false};
+[[noreturn]] inline void refuse(int status, const std::string& why) {
+  std::println(stderr, "paceload: {}", why);
+  std::_Exit(status);
+}
 
 inline Nanoseconds now_ns() {
   timespec now{};
@@ -43,81 +44,46 @@ inline Nanoseconds now_ns() {
 
 class Client {
  public:
-  Client(const Plan& plan, std::size_t connections, std::uint64_t seed)
-      : plan_(plan),
-        seed_(seed),
-        epoll_(epoll_create1(EPOLL_CLOEXEC)),
-        connections_(connections),
-        events_(connections) {
-    if (epoll_ < 0) throw std::system_error(errno, std::generic_category(), "epoll");
+  Client(const Plan& plan, std::size_t connections)
+      : plan_(plan), epoll_(epoll_create1(EPOLL_CLOEXEC)), connections_(connections) {
+    if (epoll_ < 0) refuse(1, std::format("no epoll: {}", std::strerror(errno)));
     // Timers may otherwise be 50 µs late, so that the kernel can serve several at once.
     prctl(PR_SET_TIMERSLACK, 1UL);
     llhttp_settings_init(&settings_);
     settings_.on_message_complete = [](llhttp_t* parser) {
-      static_cast<Connection*>(parser->data)->complete = true;
-      return static_cast<int>(HPE_PAUSED);
+      // Interim responses (1xx) come before the response that counts, RFC 9110, 15.2.
+      const bool last = parser->status_code >= 200;
+      static_cast<Connection*>(parser->data)->complete = last;
+      return static_cast<int>(last ? HPE_PAUSED : HPE_OK);
     };
   }
 
-  ~Client() {
-    for (auto& connection : connections_) {
-      if (connection.socket >= 0) ::close(connection.socket);
-    }
-    ::close(epoll_);
-  }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-
   // Opens all connections that are kept, before the first request falls due.
   void open() {
-    for (auto& connection : connections_) {
-      if (plan_.keep_alive) {
-        connect(connection);
-      } else {
-        free_.push_back(&connection);
-      }
-    }
-    for (const Nanoseconds latest = now_ns() + seconds(plan_.timeout_s);
-         connecting_ && now_ns() < latest && !interrupted;) {
-      handle(seconds(0.01));
-    }
+    for (auto& connection : connections_) plan_.keep_alive ? connect(connection) : free_.push_back(&connection);
+    for (const Nanoseconds latest = now_ns() + plan_.timeout; connecting_ && now_ns() < latest;) handle(kSecond / 100);
   }
 
-  void run(Nanoseconds start) {
-    const Nanoseconds end = start + seconds(plan_.duration_s);
+  const Measured& run(Nanoseconds start, std::uint64_t seed) {
+    const Nanoseconds end = start + plan_.duration, latest = end + plan_.timeout;
     const double rate = plan_.rate_per_s / static_cast<double>(plan_.threads);
-    if (rate > 0) pacer_.emplace(Schedule(rate, plan_.poisson, seed_, start, end), measured_);
-    while (now_ns() < start && !interrupted) handle(0);
     // A closed loop has no schedule: whatever is free sends.
-    if (!pacer_) pacer_.emplace(Schedule(1, true, seed_, start, start), measured_);
-    const Nanoseconds latest = end + seconds(plan_.timeout_s);
+    Pacer pacer(measured_, rate > 0 ? rate : 1, plan_.poisson, seed, start, rate > 0 ? end : start);
+    pacer_ = &pacer;
+    while (now_ns() < start) handle(0);
     Nanoseconds now = now_ns();
-    while (!interrupted && (now < end || busy_ || pacer_->waiting()) && now < latest) {
-      if (rate > 0) {
-        pacer_->look(now);
-        while (pacer_->waiting() && !free_.empty()) {
-          Connection& connection = take_free();
-          send_on(connection, pacer_->take(connection.free_since));
-        }
-      } else if (now < end) {
-        while (!free_.empty()) {
-          const Nanoseconds at = now_ns();
-          ++measured_.scheduled;
-          send_on(take_free(), {at, at, 0});
-        }
-      }
+    while (now < latest && (now < end || busy_ || pacer.waiting())) {
+      pacer.look(now);
+      for (auto each = rate == 0 && now < end ? free_.size() : 0; each; --each) pacer.arrive(now);
+      while (pacer.waiting() && !free_.empty()) send_next();
       handle(idle_for(now_ns(), end));
       now = now_ns();
-      if (now - checked_ > seconds(0.05)) end_late_ones(now);
+      if (now - checked_ > kSecond / 20) end_late_ones(now, plan_.timeout);
     }
-    now = now_ns();
-    pacer_->give_up(now);
-    for (auto& connection : connections_) {
-      if (connection.busy) pacer_->unanswered(connection.request, now);
-    }
+    pacer.give_up(now);
+    end_late_ones(now, 0);
+    return measured_;
   }
-
-  const Measured& measured() const { return measured_; }
 
  private:
   struct Connection {
@@ -129,64 +95,51 @@ class Client {
     llhttp_t parser{};
   };
 
-  static Nanoseconds seconds(double value) { return static_cast<Nanoseconds>(value * 1e9); }
-
   // How long there is nothing to do. Close to the next send it is not worth falling asleep: waking up takes that long.
   Nanoseconds idle_for(Nanoseconds now, Nanoseconds end) const {
     if (plan_.spin) return 0;
     constexpr Nanoseconds spin = 60'000, most = 20'000'000;
     Nanoseconds until = pacer_->scheduled() && !free_.empty() ? pacer_->next() - now - spin : most;
-    if (now < end && end - now < until) until = end - now;
-    return until < 0 ? 0 : until > most ? most : until;
-  }
-
-  Connection& take_free() {
-    // The one that has been free for longest: so all of a server's threads and processes get their share.
-    Connection& connection = *free_.front();
-    free_.pop_front();
-    return connection;
+    if (now < end) until = std::min(until, end - now);
+    return std::clamp<Nanoseconds>(until, 0, most);
   }
 
   void connect(Connection& connection) {
     connection.socket = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     const int on = 1;
-    if (connection.socket < 0) throw std::system_error(errno, std::generic_category(), "a socket");
+    if (connection.socket < 0) refuse(1, std::format("no socket: {}", std::strerror(errno)));
     setsockopt(connection.socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     connection.connecting = connection.wants_write = true;
     ++connecting_;
-    ++measured_.opened;
+    ++measured_.counts.opened;
     epoll_event event{EPOLLIN | EPOLLOUT, {.ptr = &connection}};
     epoll_ctl(epoll_, EPOLL_CTL_ADD, connection.socket, &event);
-    const auto* address = reinterpret_cast<const sockaddr*>(&plan_.address);
-    if (::connect(connection.socket, address, sizeof plan_.address) != 0 && errno != EINPROGRESS) {
-      fail(connection, measured_.connect_errors);
-    }
+    const auto* to = reinterpret_cast<const sockaddr*>(&plan_.address);
+    const bool failed = ::connect(connection.socket, to, sizeof plan_.address) != 0 && errno != EINPROGRESS;
+    if (failed) lose(connection, measured_.counts.connect_errors);
   }
 
-  void send_on(Connection& connection, Request request) {
-    connection.request = request;
+  // On the connection that has been free for longest: so all of a server's threads and processes get their share.
+  void send_next() {
+    Connection& connection = *free_.front();
+    free_.pop_front();
+    // Without keep-alive the time to connect is part of the service: the send is when it begins.
+    connection.request = pacer_->send(connection.free_since, now_ns());
     connection.busy = true;
     connection.complete = false;
     connection.written = 0;
     ++busy_;
     llhttp_init(&connection.parser, HTTP_RESPONSE, &settings_);
     connection.parser.data = &connection;
-    // Without keep-alive the time to connect is part of the service: the send is when it begins.
-    pacer_->sent(connection.request, now_ns());
-    if (connection.socket < 0) {
-      connect(connection);
-    } else {
-      write(connection);
-    }
+    connection.socket < 0 ? connect(connection) : write(connection);
   }
 
   void write(Connection& connection) {
-    const std::string& text = plan_.request;
-    const ssize_t count =
-        send(connection.socket, text.data() + connection.written, text.size() - connection.written, MSG_NOSIGNAL);
-    if (count < 0 && errno != EAGAIN) return fail(connection, measured_.write_errors);
-    if (count > 0) connection.written += static_cast<std::size_t>(count);
-    want_write(connection, connection.written < text.size());
+    const std::string_view rest = std::string_view(plan_.request).substr(connection.written);
+    const ssize_t count = send(connection.socket, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno != EAGAIN) return lose(connection, measured_.counts.write_errors);
+    if (count > 0) connection.written += std::size_t(count);
+    want_write(connection, connection.written < plan_.request.size());
   }
 
   void want_write(Connection& connection, bool wanted) {
@@ -196,26 +149,23 @@ class Client {
     epoll_ctl(epoll_, EPOLL_CTL_MOD, connection.socket, &event);
   }
 
-  // Waits for events for at most so long, and handles them.
   void handle(Nanoseconds wait) {
     const timespec timeout{wait / kSecond, wait % kSecond};
-    const int count = epoll_pwait2(epoll_, events_.data(), static_cast<int>(events_.size()), &timeout, nullptr);
-    for (int i = 0; i < count; ++i) {
-      auto& connection = *static_cast<Connection*>(events_[i].data.ptr);
-      if (connection.socket >= 0 && connection.connecting) {
-        connected(connection);
-      } else if (connection.socket >= 0) {
-        if (connection.wants_write && (events_[i].events & EPOLLOUT)) write(connection);
-        if (connection.socket >= 0 && (events_[i].events & ~EPOLLOUT)) read(connection);
+    epoll_event events[256];
+    const int count = epoll_pwait2(epoll_, events, 256, &timeout, nullptr);
+    for (int each = 0; each < count; ++each) {
+      auto& connection = *static_cast<Connection*>(events[each].data.ptr);
+      if (connection.connecting) {
+        connected(connection, events[each].events & (EPOLLERR | EPOLLHUP));
+      } else {
+        if (connection.wants_write && (events[each].events & EPOLLOUT)) write(connection);
+        if (connection.socket >= 0 && (events[each].events & ~EPOLLOUT)) read(connection);
       }
     }
   }
 
-  void connected(Connection& connection) {
-    int error = 0;
-    socklen_t size = sizeof error;
-    getsockopt(connection.socket, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error) return fail(connection, measured_.connect_errors);
+  void connected(Connection& connection, bool failed) {
+    if (failed) return lose(connection, measured_.counts.connect_errors);
     connection.connecting = false;
     --connecting_;
     if (connection.busy) return write(connection);
@@ -226,24 +176,20 @@ class Client {
   void read(Connection& connection) {
     const ssize_t count = recv(connection.socket, buffer_, sizeof buffer_, 0);
     if (count < 0 && errno == EAGAIN) return;
-    if (!connection.busy) return fail(connection, count == 0 ? ignored_ : measured_.read_errors);
-    if (count < 0) return fail(connection, measured_.read_errors);
-    measured_.bytes += static_cast<std::uint64_t>(count);
+    // Bytes that belong to no request still count: the check of the responses' size finds them.
+    if (count > 0) measured_.counts.read_bytes += std::uint64_t(count);
+    if (!connection.busy || count < 0) return lose(connection, measured_.counts.read_errors);
     auto* parser = &connection.parser;
-    const llhttp_errno_t found =
-        count ? llhttp_execute(parser, buffer_, static_cast<std::size_t>(count)) : llhttp_finish(parser);
-    if (!connection.complete) {
-      if (found != HPE_OK || count == 0) fail(connection, measured_.read_errors);
-      return;
-    }
-    const Nanoseconds now = now_ns();
-    if (parser->status_code < 200 || parser->status_code > 299) ++measured_.status_errors;
-    pacer_->answered(connection.request, now);
+    const auto found = count ? llhttp_execute(parser, buffer_, std::size_t(count)) : llhttp_finish(parser);
+    if (!connection.complete && found == HPE_OK && count) return;  // there is more to come
+    const bool more = count && connection.complete && llhttp_get_error_pos(parser) != buffer_ + count;
+    if (!connection.complete || more) return lose(connection, measured_.counts.read_errors);
+    pacer_->answered(connection.request, now_ns());
+    if (parser->status_code > 299) ++measured_.counts.status_errors;
     connection.busy = false;
     --busy_;
-    const bool more = count && llhttp_get_error_pos(parser) != buffer_ + count;
-    if (more) ++measured_.read_errors;  // bytes that nobody asked for
-    if (more || count == 0 || !plan_.keep_alive || !llhttp_should_keep_alive(parser)) close(connection);
+    const bool unsent = connection.written < plan_.request.size();  // the rest would come before the next request
+    if (!count || unsent || !plan_.keep_alive || !llhttp_should_keep_alive(parser)) close(connection);
     release(connection);
   }
 
@@ -252,11 +198,10 @@ class Client {
     free_.push_back(&connection);
   }
 
-  // Counts a request, or a connection that nobody used, as lost; the next request on it opens another.
-  void fail(Connection& connection, std::uint64_t& counter) {
-    ++counter;
+  // Closes a connection, and counts its request, where there is one, as lost; the next request opens it again.
+  void lose(Connection& connection, std::uint64_t& counter) {
     const bool was_free = !connection.busy && !connection.connecting;
-    if (connection.busy) --busy_;
+    if (connection.busy) ++counter, --busy_;
     connection.busy = false;
     close(connection);
     if (!was_free) release(connection);
@@ -269,26 +214,23 @@ class Client {
     connection.socket = -1;
   }
 
-  void end_late_ones(Nanoseconds now) {
+  void end_late_ones(Nanoseconds now, Nanoseconds timeout) {
     checked_ = now;
     for (auto& connection : connections_) {
-      if (!connection.busy || now - connection.request.sent < seconds(plan_.timeout_s)) continue;
+      if (!connection.busy || now - connection.request.sent < timeout) continue;
       pacer_->unanswered(connection.request, now);
-      fail(connection, measured_.timeouts);
+      lose(connection, measured_.counts.timeouts);
     }
   }
 
   const Plan& plan_;
-  std::uint64_t seed_;
   int epoll_;
   std::vector<Connection> connections_;
-  std::vector<epoll_event> events_;
   std::deque<Connection*> free_;
   llhttp_settings_t settings_{};
   Measured measured_;
-  std::optional<Pacer> pacer_;
+  Pacer* pacer_ = nullptr;
   std::size_t busy_ = 0, connecting_ = 0;
-  std::uint64_t ignored_ = 0;
   Nanoseconds checked_ = 0;
   char buffer_[1 << 16];
 };

@@ -358,6 +358,16 @@ def test_an_open_loop_is_held_to_its_schedule_and_to_what_was_scheduled():
     assert "Little's law" not in checks
 
 
+def test_a_recorded_window_in_which_the_generator_fell_behind_makes_its_trial_void():
+    record = trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0]).model_copy(update={"generator": "paceload"})
+    for raw in record.windows:
+        raw.stdout = (RECORDED / "late.txt").read_text()
+        raw.load = Load(400, 1, 0.02, rate_rps=400_000.0, seed=5)
+    check = checked(record)["schedule"]
+    assert not check.ok
+    assert check.void
+
+
 def test_a_generator_that_was_late_makes_its_trial_void():
     late = {"mean_ns": 0.0, "hdr": "", "ns": [[1000, 190], [1_500_000, 5]]}
     check = open_loop(lateness=late)["schedule"]
@@ -367,4 +377,4 @@ def test_a_generator_that_was_late_makes_its_trial_void():
 
 
 def test_scheduled_requests_without_a_response_are_load_that_was_not_achieved():
-    assert not open_loop(scheduled=220)["offered load"].ok
+    assert not open_loop(scheduled=220, read_errors=25)["offered load"].ok

@@ -18,6 +18,7 @@ LOADS = {
     "stalled": Load(30, 1, 1.2, rate_rps=300.0, seed=3),
     "unanswered": Load(300, 1, 0.3, timeout_s=0.2, rate_rps=9000.0, seed=1),
     "not-found": Load(2, 1, 0.1, rate_rps=100.0),
+    "late": Load(400, 1, 0.02, rate_rps=400_000.0, seed=5),
 }
 GET = Request("GET", "/ping", content_type="")
 
@@ -77,6 +78,25 @@ def test_a_status_that_is_none_of_success_is_counted():
     assert parsed("not-found").errors.status_count == 8
 
 
+def test_a_generator_that_fell_behind_says_how_many_sends_were_late_and_by_how_much():
+    (warning,) = parsed("late").warnings
+    assert warning == "2.5% of the sends were more than 1 ms late (99 % within 1563 µs)"
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("", "no complete report: Expecting value"),
+        ("paceload: no socket: Too many open files\n", "no complete report: Expecting value"),
+        (recorded("late")[:300], "no complete report"),
+    ],
+    ids=["nothing", "its error", "killed while it printed"],
+)
+def test_a_generator_that_died_is_an_error_that_says_so(printed, told):
+    with pytest.raises(GeneratorError, match=told):
+        Paceload().parse(printed, LOADS["late"])
+
+
 @pytest.mark.parametrize("name", LOADS)
 def test_a_condensed_report_means_the_same(name):
     short = Paceload().condensed(recorded(name), LOADS[name], coarse=True)
@@ -90,6 +110,8 @@ def test_a_condensed_report_means_the_same(name):
     [
         {"completed": 3},
         {"unanswered": 1},
+        {"scheduled": 196},
+        {"read_errors": 1},
         {"rate_rps": 401.0},
         {"seed": 8},
         {"paceload": None},
@@ -126,7 +148,7 @@ def test_the_command_has_rate_seed_and_body_where_there_are_some():
     assert (options["--seed"], options["--body"], options["--method"]) == ("9", "/load/body", "POST")
     closed = Paceload().command(GET, Load(8, 2, 1.5, keepalive_requests=1), "127.0.0.1", 80)
     assert "--rate" not in closed
-    assert closed[closed.index("--keep-alive") + 1] == "no"
+    assert closed[closed.index("--keep-alive") + 1] == "0"
 
 
 @pytest.mark.parametrize("load", [Load(1, 2, 1.0), Load(1, 1, 0.0), Load(1, 1, 1.0, keepalive_requests=5)])

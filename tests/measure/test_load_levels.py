@@ -64,3 +64,12 @@ def test_a_search_tries_a_little_more_than_a_closed_loop_reached_and_not_more_th
     }
     assert most_rates(design(levels), None) == {}
     assert most_rates(replace(design(levels), cells=()), rates) == {}
+
+
+def test_levels_for_named_cells_alone_add_no_load_to_the_others() -> None:
+    assert LoadLevels(of_own=(0.7,), everywhere=False).profiles == []
+
+
+def test_a_rate_that_the_generator_can_just_pace_is_not_left_out_by_its_rounding() -> None:
+    loads = _loads(LoadLevels(of_own=(0.7,)), "ping", {"fast": 123_456.0}, most_rps=86_400.0)
+    assert [load.shape.rate_rps for load in loads] == [86_400.0]
