@@ -22,6 +22,7 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from runners.analyse.stalled import DELAY_S, stalled_response_s
 from runners.core.folders import MEASURING, exclusive
 from runners.core.load import Histogram, Load, Request
 from runners.generators.paceload import Paceload, report_of
@@ -36,8 +37,8 @@ from runners.systems.process import ServerProcess
 from runners.systems.sandbox import Sandbox
 from runners.systems.sockets import LOOPBACK, hold_ports
 
-DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 200e-6
-"""Of ``servers/calibration``: /delayed, /stalled (for how long, how often), /work."""
+WORK_S = 200e-6
+"""Of ``servers/calibration``: /work; :mod:`runners.analyse.stalled` has those of /delayed and /stalled."""
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """Not p90: it lies where a stall begins, and one arrival in a thousand moves it by a tenth of itself."""
 _CONNECTIONS = 100
@@ -46,19 +47,6 @@ _STALLED_RPS = 1000.0
 _CALM = 0.1
 # More than arrive in a stall and until its responses are there: a wait for a connection is not in the formula.
 _MANY = 400
-
-
-def stalled_response_s(percentile: float) -> float:
-    """Return the response time of a server that delays by `DELAY_S` and stands still for `STALL_S` every `EVERY_S`.
-
-    Arrivals at any moment are equally likely. One in a stall waits for its end, and then for the delay; one whose response falls due in
-    a stall gets it at the end of that.
-    """
-    share = (1 - percentile / 100) * EVERY_S
-    # Longer than r: of the arrivals in a stall those of (STALL + DELAY - r) seconds; and of those just before it, all up to STALL.
-    if share >= STALL_S + DELAY_S:
-        return DELAY_S
-    return STALL_S + 2 * DELAY_S - share if share >= 2 * DELAY_S else STALL_S + DELAY_S - share / 2
 
 
 def mean_wait_s(rate_rps: float, service_s: float) -> float:

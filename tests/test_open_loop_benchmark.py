@@ -19,16 +19,6 @@ def script():
     return module
 
 
-@pytest.mark.parametrize("percentile", [10.0, 50.0, 89.0, 92.0, 95.0, 99.0, 99.5, 99.9])
-def test_the_percentiles_of_the_stalled_server_are_those_of_arrivals_at_any_moment(script, percentile):
-    phase = np.linspace(0, script.EVERY_S, 1_000_001)
-    read = np.maximum(phase, script.STALL_S)
-    due = read + script.DELAY_S
-    # What falls due in the next stall comes at its end.
-    answered = np.where(due >= script.EVERY_S, script.EVERY_S + script.STALL_S, due)
-    assert np.percentile(answered - phase, percentile) == pytest.approx(script.stalled_response_s(percentile), abs=1e-5)
-
-
 @pytest.mark.parametrize("busy", [0.2, 0.6, 0.8])
 def test_the_mean_wait_is_that_of_a_simulated_queue(script, busy):
     service_s, draw = 200e-6, np.random.default_rng(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +13,16 @@ from runners.analyse.checks.load import little_ratio
 from runners.analyse.checks.trial import trial_checks
 from runners.analyse.usage import PROBED, seen_by_probes, speed_ratio, window_usage
 from runners.core.load import Histogram, LoadResult
-from runners.core.records import MEASURED_KINDS, PERCENTILES, WARM_UP_KINDS, WINDOW, Check, percentile_column
+from runners.core.objectives import objective
+from runners.core.records import (
+    MEASURED_KINDS,
+    PERCENTILES,
+    SEARCH_KINDS,
+    WARM_UP_KINDS,
+    WINDOW,
+    Check,
+    percentile_column,
+)
 from runners.core.thresholds import LATE_S
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
@@ -23,12 +32,18 @@ from runners.stats import histograms
 _CELL = ("block", "system", "workload")
 _KEYS = ("block", "system", "server", "codec", "control", "workload", "workload_name")
 # Columns of the trials that are read also where there is no trial.
-_NEEDED = ("window", "void", "warmup", "throughput_rps", *PROBED, "kind")
+_NEEDED = ("base_workload", "window", "void", "warmup", "throughput_rps", *PROBED, "kind")
 _PRINTED = (50.0, 75.0, 90.0, 99.0)
 CORRECTED = tuple(f"corrected_{name}" for name in (*map(percentile_column, _PRINTED), "mean_s", "stddev_s", "max_s"))
 """Service times in seconds as wrk prints them, after its own correction: what published wrk figures can be held against."""
 
-OPEN_LOOP = (*(f"response_{percentile_column(each)}" for each in PERCENTILES), "late_fraction", "achieved_fraction")
+
+def response_column(percentile: float) -> str:
+    """Return the column of a percentile of the response times: 99.9 is ``response_p99_9_s``."""
+    return f"response_{percentile_column(percentile)}"
+
+
+OPEN_LOOP = (*map(response_column, PERCENTILES), "late_fraction", "achieved_fraction")
 """Of a window whose arrivals were scheduled: percentiles of the response times, the share of the sends later than `LATE_S`,
 and the share of the arrivals that were completed."""
 
@@ -42,7 +57,8 @@ class Tables:
     trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles),
         warmup (whether it is one of the first two), throughput_rps (a throughput of the system only where kind is window),
         little_ratio (throughput × mean service time / connections; NaN in an open loop), turns_count (time slices; 0: in one
-        piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; `OPEN_LOOP`, `CORRECTED`
+        piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; base_workload (its
+        label without the load), objectives (of its load, joined by "; "), `OPEN_LOOP`, `CORRECTED`
     latency : a row per bin of a sound trial's histogram, of its windows in one piece; of response times where it knows them,
         else of service times: block, system, workload,
         value_us, count
@@ -69,12 +85,13 @@ def build_tables(records: Iterable[TrialRecord]) -> Tables:
         connections = record.shape.connections
         keys: dict[str, Any] = {name: getattr(record, name) for name in _KEYS}
         keys["shape_connections_count"] = np.nan if connections is None else connections
+        keys["base_workload"] = record.base_workload
         if record.failure:
             failures.append({**keys, **record.failure.model_dump()})
             continue
         results = list(load_results(record))
         windows = [(raw, result) for raw, result in results if raw.kind in MEASURED_KINDS]
-        found = trial_checks(record, windows)
+        found = trial_checks(record, windows or [each for each in results if each[0].kind in SEARCH_KINDS])
         void = bool(_void_for(found))
         checks += [{**keys, **check.as_dict()} for check in found]
         for number, (raw, result) in enumerate(results):
@@ -93,7 +110,7 @@ def build_tables(records: Iterable[TrialRecord]) -> Tables:
         pd.concat(bins, ignore_index=True) if bins else pd.DataFrame(columns=[*_CELL, "value_us", "count"]),
         pd.DataFrame(usage),
         pd.DataFrame(checks, columns=[*_KEYS, "name", "ok", "detail", "advice", "void"]),
-        pd.DataFrame(failures, columns=[*_KEYS, "stage", "message"]),
+        pd.DataFrame(failures, columns=[*_KEYS, "base_workload", "stage", "message"]),
     )
 
 
@@ -147,7 +164,8 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
         "established_count": max(established, default=np.nan),
         "throughput_rps": result.throughput_rps,
         "little_ratio": np.nan if load.rate_rps else little_ratio(result),
-        **_open_loop(result),
+        "objectives": "; ".join(record.shape.objectives),
+        **_open_loop(result, record.shape.objectives),
         **seen_by_probes(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
@@ -170,17 +188,18 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
     }
 
 
-def _open_loop(result: LoadResult) -> dict[str, float]:
-    """Return `OPEN_LOOP` of one window; NaN where arrivals were not scheduled."""
+def _open_loop(result: LoadResult, objectives: Sequence[str]) -> dict[str, float]:
+    """Return `OPEN_LOOP` of one window, and the percentiles of its objectives; NaN where arrivals were not scheduled."""
     times, late = result.response_time or Histogram((), ()), result.lateness or Histogram((), ())
-    values = [value * 1e-6 for value in histograms.percentiles(times.values_us, times.counts, PERCENTILES)]
+    asked = sorted({*PERCENTILES, *(objective(text).percentile for text in objectives)})
+    values = histograms.percentiles(times.values_us, times.counts, asked) * 1e-6
+    found = {response_column(percentile): float(value) for percentile, value in zip(asked, values, strict=True)}
     late_count = sum(count for value, count in zip(late.values_us, late.counts, strict=True) if value > LATE_S * 1e6)
     scheduled = result.scheduled_count
-    values += [
-        late_count / late.total_count if late.total_count else np.nan,
-        result.requests_count / scheduled if scheduled else np.nan,
-    ]
-    return dict(zip(OPEN_LOOP, values, strict=True))
+    return found | {
+        "late_fraction": late_count / late.total_count if late.total_count else np.nan,
+        "achieved_fraction": result.requests_count / scheduled if scheduled else np.nan,
+    }
 
 
 def _corrected(histogram: Histogram) -> dict[str, float]:

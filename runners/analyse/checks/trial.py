@@ -9,7 +9,7 @@ from runners.analyse.checks.load import little, offered, schedule
 from runners.analyse.checks.machine import memory_pressure, other_load, steal, throttling
 from runners.analyse.usage import Windows, complete_looks, seen_by_probes
 from runners.core.load import LoadResult
-from runners.core.records import WINDOW, Bottleneck, Check
+from runners.core.records import SEARCH_KINDS, WINDOW, Bottleneck, Check
 from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.trial_record import TrialRecord, Verification
 
@@ -24,9 +24,12 @@ OPEN_TOLERANCE = 0.01
 
 
 def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
-    """Return all checks of one trial; `windows` are those of the kinds ``window`` and ``percentiles``."""
+    """Return all checks of one trial; `windows` are those of the kinds ``window`` and ``percentiles``, or of a search."""
     checks = [clock] if any(raw.slices for raw, _ in windows) else []
     checks += [identity, contract]
+    if any(raw.kind in SEARCH_KINDS for raw, _ in windows):
+        # At rates beyond the server's, and the load generator's: each window is judged by itself (analyse.capacities).
+        return [check(record, windows) for check in (*checks, pinning, steal, other_load, throttling, memory_pressure)]
     checks += [backend_work] if record.work_per_request else []
     checks += [answer_size]
     checks += [connections_open, errors_by_kind] if asked_for(record) else [errors]
