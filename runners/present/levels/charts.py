@@ -23,6 +23,7 @@ from runners.present.kit.rows import drawn, from_zero, name_rows
 from runners.present.kit.theme import BAD, INK, MARKERS, QUIET, Chart, Look, looks, mixed, panels, themed
 
 _ROWS = 9
+_SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
 _APART = 0.06  # of direct labels, as a share of the axis
 
 
@@ -152,12 +153,13 @@ def capacities(results: Results) -> Chart:
     """The largest rate that each system carries under each objective, with 95 % intervals; sorted by the first objective."""
     frame = results.capacities[results.capacities["capacity_rps"].notna()]
     titles, goals = base_titles(results.manifest), _objectives(results)
-    bases, look = ordered(frame["base_workload"]), looks(results.cells)
+    bases, look = ordered(results.cells["base_workload"]), looks(results.cells)
+    bases = [base for base in bases if (frame["base_workload"] == base).any()]
     chart, axes = panels(
         [titles[base] for base in bases],
         [frame.loc[frame["base_workload"] == base, "system"].nunique() for base in bases],
         title="Capacity under an objective: the largest rate that keeps the response times within it",
-        caption="Geometric mean over launches; whiskers: 95 % interval, the step of the search included. Labels: the first objective.\n"
+        caption="Geometric mean over launches; whiskers: 95 % interval, the step of the search included. Labels: the objectives in this order.\n"
         "▶ at least: no tried rate failed. ◀ at most: a launch met it at no tried rate.",
         description=f"Dot chart of capacities. {_largest(frame, titles)}",
         row_in=0.36,
@@ -181,9 +183,10 @@ def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: M
             parts = (own.loc[goal, f"capacity{end}_rps"] / factor for end in ("", "_low", "_high"))
             color = mixed(look[system].color, 0.0 if place == 0 else 0.45)
             _estimate(ax, row + (place - middle) * 0.28, drawn(*parts), str(own.loc[goal, "bound"]), color, MARKERS[place % len(MARKERS)])
-        _value(ax, row, system, own.iloc[0], own[["capacity_rps", "capacity_high_rps"]].max().max(), factor)
+        _values(ax, row, system, own.reindex([goal for goal in goals if goal in own.index]), factor)
     name_rows(ax, systems)
-    from_zero(ax, top / factor, unit)
+    # Room for the values of all objectives.
+    from_zero(ax, top / factor * (1 + 0.12 * len(goals)), unit)
 
 
 def _estimate(ax: Axes, y: float, estimate: tuple[float, float, float], bound: str, color: str, marker: str) -> None:
@@ -196,12 +199,12 @@ def _estimate(ax: Axes, y: float, estimate: tuple[float, float, float], bound: s
         ax.annotate(arrow[0], (value, y), xytext=(arrow[1], -0.5), textcoords="offset points", ha="center", va="center", fontsize=7, color=color)
 
 
-def _value(ax: Axes, row: int, system: str, first: pd.Series, end: float, factor: float) -> None:
-    value = float(first["capacity_rps"]) / factor
-    sign = {"at least": "≥ ", "at most": "≤ "}.get(str(first["bound"]), "")
-    color = QUIET if system == CONTROL else INK
-    words: dict[str, Any] = {"xytext": (16 if sign else 8, 0), "textcoords": "offset points", "va": "center", "fontsize": 9, "color": color}
-    ax.annotate(f"{sign}{value:.{decimals(value)}f}", (end / factor, row), **words)
+def _values(ax: Axes, row: int, system: str, own: pd.DataFrame, factor: float) -> None:
+    """Write the capacities of one system beside its last mark, the first objective first."""
+    said = [f"{_SIGNS.get(str(each.bound), '')}{each.capacity_rps / factor:.{decimals(each.capacity_rps / factor)}f}" for each in own.itertuples()]
+    end = own[["capacity_rps", "capacity_high_rps"]].max().max() / factor
+    words: dict[str, Any] = {"xytext": (16 if own["bound"].any() else 8, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate("  ·  ".join(said), (end, row), fontsize=8.5, color=QUIET if system == CONTROL else INK, **words)
 
 
 def _largest(frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
