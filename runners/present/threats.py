@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from runners.analyse.latencies import IN_BURSTS
 from runners.analyse.results import Results
 from runners.core.records import CONTROL
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, listing
@@ -20,6 +21,7 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
     found = [
         _closed_loop(results),
         _rated(results),
+        _scheduled(results),
         "Client and server share one machine and its loopback network: no network card, no distance, no lost packets.",
         _windows(results),
         _turns(results),
@@ -38,6 +40,11 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
 
 
 def _closed_loop(results: Results) -> str:
+    cells, compared = measured(results.cells), results.manifest.compared
+    closed = cells[cells["offered_rps"].isna()] if is_rated(cells) else cells
+    closed = closed[closed["workload"].isin(compared)] if compared else closed
+    if closed.empty and len(cells):
+        return ""
     of = f"{_connections(results)} connections".strip()
     return (
         f"The load is a closed loop of {of} that each wait for their answer: a server that stalls is asked less, and the "
@@ -47,14 +54,29 @@ def _closed_loop(results: Results) -> str:
 
 def _rated(results: Results) -> str:
     cells = measured(results.cells)
-    if not is_rated(cells):
+    rows = cells.dropna(subset=["offered_rps"]) if is_rated(cells) else cells.iloc[:0]
+    rows = rows[rows["generator"].isin(IN_BURSTS)] if len(rows) else rows
+    if rows.empty:
         return ""
-    rows = cells.dropna(subset=["offered_rps"])
     least = float((rows["throughput_rps"] / rows["offered_rps"]).min())
     return (
         "Where a rate is offered, each client of the load generator still waits for its answer, and its clock starts when its "
         "turn has come: what a slow answer makes others wait is seen in part only. All clients have their turn at the same "
         f"moment, so requests come in bursts and times hold the queue within one. At least {amount(least, PERCENT)} of a rate was achieved."
+    )
+
+
+def _scheduled(results: Results) -> str:
+    """Return the threat of an open loop whose arrivals are a random process that no user has drawn."""
+    cells = measured(results.cells)
+    rows = cells.dropna(subset=["offered_rps"]) if is_rated(cells) else cells.iloc[:0]
+    if rows.empty or rows["generator"].isin(IN_BURSTS).all():
+        return ""
+    arrivals = {"poisson": "a Poisson process", "constant": "a constant distance"}
+    kind = arrivals.get(str(results.parameters.get("arrivals", "poisson")), "a schedule")
+    return (
+        f"The load is an open loop whose arrivals have {kind}: real users come in waves, and then wait longer than at the same mean rate. "
+        "A request that finds no free connection waits in the load generator, and that wait is part of its response time."
     )
 
 
@@ -142,6 +164,8 @@ def _governor(results: Results) -> str:
 
 def _client_bound(results: Results) -> str:
     cells = without_control(measured(results.cells))
+    # A throughput at a fixed rate is that rate, and an open loop may spin while it waits.
+    cells = cells[cells["offered_rps"].isna()] if is_rated(cells) else cells
     found = []
     for limit, words in (
         ("generator", "The load generator, not the server, was"),

@@ -50,14 +50,15 @@ def _chart(curves: pd.DataFrame) -> Chart:
             continue
         ax.plot(1 / (1 - own["percentile"] / 100), own["value_s"], color=_COLORS[shape])
         at = own.iloc[(own["percentile"] - (96.0 if shape == "open" else 98.0)).abs().argmin()]
-        below = (8, -16) if shape == "closed" else (8, -14)
-        _name(ax, 1 / (1 - at["percentile"] / 100), at["value_s"], words, _COLORS[shape], below)
+        # Where neither the other curve nor the calculated one is.
+        offset, side = ((0, -16), "left") if shape == "closed" else ((-14, 10), "right")
+        _name(ax, 1 / (1 - at["percentile"] / 100), at["value_s"], words, _COLORS[shape], offset, side)
     _axes(ax, [*curves["value_s"], STALL_S])
     return chart
 
 
-def _name(ax: Axes, x: float, y: float, words: str, color: str, offset: tuple[int, int]) -> None:
-    ax.annotate(words, (x, y), xytext=offset, textcoords="offset points", fontsize=9, color=color)
+def _name(ax: Axes, x: float, y: float, words: str, color: str, offset: tuple[int, int], side: Any = "left") -> None:
+    ax.annotate(words, (x, y), xytext=offset, textcoords="offset points", fontsize=9, color=color, ha=side)
 
 
 def _axes(ax: Axes, values_s: list[float]) -> None:
