@@ -10,10 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from runners.analyse.capacities import build_capacities
 from runners.analyse.cells import build_cells, build_curves
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
 from runners.analyse.connections import ForClaims, for_claims, read_builds
 from runners.analyse.latencies import Latencies, latencies_of
+from runners.analyse.load_levels import build_levels
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import RunRecord
 from runners.analyse.tables import build_tables
@@ -48,6 +50,16 @@ class Results(RunRecord):
             for label, each in self.workloads.items()
         }
         return cells.assign(planned_workload=cells["workload"].map(labels))
+
+    @cached_property
+    def levels(self) -> pd.DataFrame:
+        """See :func:`runners.analyse.load_levels.build_levels`."""
+        return build_levels(self.manifest, self.cells, self.trials)
+
+    @cached_property
+    def capacities(self) -> pd.DataFrame:
+        """See :func:`runners.analyse.capacities.build_capacities`."""
+        return build_capacities(self.manifest, self.trials, self.tables.failures)
 
     @property
     def fixed_rate(self) -> list[str]:

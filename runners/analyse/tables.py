@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from runners.analyse.checks.load import little_ratio
 from runners.analyse.checks.trial import search_checks, trial_checks
 from runners.analyse.usage import PROBED, seen_by_probes, speed_ratio, window_usage
 from runners.core.load import Histogram, LoadResult
+from runners.core.objectives import objective
 from runners.core.records import (
     MEASURED_KINDS,
     PERCENTILES,
@@ -31,13 +32,19 @@ from runners.stats import histograms
 _CELL = ("block", "system", "workload")
 _KEYS = ("block", "system", "server", "codec", "control", "workload", "workload_name")
 # Columns of the trials that are read also where there is no trial.
-_NEEDED = ("window", "void", "warmup", "throughput_rps", *PROBED, "kind")
+_NEEDED = ("base_workload", "window", "void", "warmup", "throughput_rps", *PROBED, "kind")
 _PRINTED = (50.0, 75.0, 90.0, 99.0)
 CORRECTED = tuple(f"corrected_{name}" for name in (*map(percentile_column, _PRINTED), "mean_s", "stddev_s", "max_s"))
 """Service times in seconds as wrk prints them, after its own correction: what published wrk figures can be held against."""
 
+
+def response_column(percentile: float) -> str:
+    """Return the column of a percentile of the response times: 99.9 is ``response_p99_9_s``."""
+    return f"response_{percentile_column(percentile)}"
+
+
 _LATENESS = ("on_time_fraction", "late_p99_s", "late_fraction")
-OPEN_LOOP = (*(f"response_{percentile_column(each)}" for each in PERCENTILES), *_LATENESS, "achieved_fraction")
+OPEN_LOOP = (*map(response_column, PERCENTILES), *_LATENESS, "achieved_fraction")
 """Of a window whose arrivals were scheduled: percentiles of the response times; the share of the sends at most `PACED_S` late, the
 p99 of their lateness, and the share of those later than `LATE_S`; and the share of the arrivals that got a correct response."""
 
@@ -51,7 +58,8 @@ class Tables:
     trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles),
         warmup (whether it is one of the first two), throughput_rps (a throughput of the system only where kind is window),
         little_ratio (throughput × mean service time / connections; NaN in an open loop), time_slices_count (time slices; 0: in one
-        piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; `OPEN_LOOP`, `CORRECTED`
+        piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; base_workload (its
+        label without the load), objectives (of its load, joined by "; "), `OPEN_LOOP`, `CORRECTED`
     latency : a row per bin of a sound trial's histogram, of its windows in one piece; of response times where it knows them,
         else of service times: block, system, workload,
         value_us, count
@@ -78,6 +86,7 @@ def build_tables(records: Iterable[TrialRecord]) -> Tables:
         connections = record.shape.connections
         keys: dict[str, Any] = {name: getattr(record, name) for name in _KEYS}
         keys["shape_connections_count"] = np.nan if connections is None else connections
+        keys["base_workload"] = record.base_workload
         if record.failure:
             failures.append({**keys, **record.failure.model_dump()})
             continue
@@ -104,7 +113,7 @@ def build_tables(records: Iterable[TrialRecord]) -> Tables:
         pd.concat(bins, ignore_index=True) if bins else pd.DataFrame(columns=[*_CELL, "value_us", "count"]),
         pd.DataFrame(usage),
         pd.DataFrame(checks, columns=[*_KEYS, "name", "ok", "detail", "advice", "void"]),
-        pd.DataFrame(failures, columns=[*_KEYS, "stage", "message"]),
+        pd.DataFrame(failures, columns=[*_KEYS, "base_workload", "stage", "message"]),
     )
 
 
@@ -160,7 +169,8 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
         "established_count": max(established, default=np.nan),
         "throughput_rps": result.throughput_rps,
         "little_ratio": np.nan if load.rate_rps else little_ratio(result),
-        **_open_loop(result),
+        "objectives": "; ".join(record.shape.objectives),
+        **_open_loop(result, record.shape.objectives),
         **seen_by_probes(record, raw),
         "goodput_rps": result.goodput_rps,
         "requests_count": result.requests_count,
@@ -183,18 +193,19 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
     }
 
 
-def _open_loop(result: LoadResult) -> dict[str, float]:
-    """Return `OPEN_LOOP` of one window; NaN where arrivals were not scheduled."""
+def _open_loop(result: LoadResult, objectives: Sequence[str]) -> dict[str, float]:
+    """Return `OPEN_LOOP` of one window, and the percentiles of its objectives; NaN where arrivals were not scheduled."""
     times, late = result.response_time or Histogram((), ()), result.lateness or Histogram((), ())
-    values = [value * 1e-6 for value in histograms.percentiles(times.values_us, times.counts, PERCENTILES)]
+    wanted = sorted({*PERCENTILES, *(objective(text).percentile for text in objectives)})
+    values = histograms.percentiles(times.values_us, times.counts, wanted) * 1e-6
+    found = {response_column(percentile): float(value) for percentile, value in zip(wanted, values, strict=True)}
     scheduled = result.scheduled_count
-    values += [
-        1 - _later(late, PACED_S),
-        histograms.percentiles(late.values_us, late.counts, [99.0])[0] * 1e-6,
-        _later(late, LATE_S),
-        (result.requests_count - result.errors.status_count) / scheduled if scheduled else np.nan,
-    ]
-    return dict(zip(OPEN_LOOP, values, strict=True))
+    return found | {
+        "on_time_fraction": 1 - _later(late, PACED_S),
+        "late_p99_s": float(histograms.percentiles(late.values_us, late.counts, [99.0])[0]) * 1e-6,
+        "late_fraction": _later(late, LATE_S),
+        "achieved_fraction": (result.requests_count - result.errors.status_count) / scheduled if scheduled else np.nan,
+    }
 
 
 def _later(late: Histogram, limit_s: float) -> float:

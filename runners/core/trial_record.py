@@ -243,3 +243,8 @@ class TrialRecord(Record):
     memory_after: ProcessMemory | None = None
     block_started_at: str = ""
     block_s: float = math.nan
+
+    @property
+    def base_workload(self) -> str:
+        """Return the label of the workload without its load."""
+        return self.workload.removesuffix(f"@{self.shape.name}") if self.shape.name else self.workload

@@ -184,16 +184,18 @@ class Experiment:
             )
         return found
 
-    def publish(self, results: Results, first: Sequence[str] = ()) -> Narrative:
+    def publish(self, results: Results, first: Sequence[str] = (), own: Mapping[str, Any] | None = None) -> Narrative:
         """Write the processed data with the run's conclusions, and return these.
 
-        `first` are the notebook's own, before the general ones; the first of them is the headline.
+        `first` are the notebook's own, before the general ones; the first of them is the headline. `own`: what the summary
+        holds besides.
         """
         conclusions = Narrative([*first, *narrative.conclusions(results)])
         write_processed(
             results,
             [str(sentence) for sentence in conclusions],
             first[0] if first else str(narrative.headline(results)),
+            own=own,
         )
         return conclusions
 

@@ -21,6 +21,7 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
     found = [
         _closed_loop(results),
         _fixed_rate(results),
+        _scheduled(results),
         "Client and server share one machine and its loopback network: no network card, no distance, no lost packets.",
         _windows(results),
         _time_slices(results),
@@ -39,6 +40,11 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
 
 
 def _closed_loop(results: Results) -> str:
+    cells, compared = measured(results.cells), results.manifest.compared
+    closed = cells[cells["offered_rps"].isna()] if is_fixed_rate(cells) else cells
+    closed = closed[closed["workload"].isin(compared)] if compared else closed
+    if closed.empty and len(cells):
+        return ""
     of = f"{_connections(results)} connections".strip()
     return (
         f"The load is a closed loop of {of} that each wait for their response: a server that stalls is sent less, and the "
@@ -59,6 +65,20 @@ def _fixed_rate(results: Results) -> str:
         "Where perf-gauge offers a rate, each client of the load generator still waits for its response, and its clock starts when it "
         "is served: what a slow response makes others wait is seen in part only. All clients send at the same "
         f"moment, so requests come in bursts and times hold the queue within one. At least {amount(least, PERCENT)} of a rate was achieved."
+    )
+
+
+def _scheduled(results: Results) -> str:
+    """Return the threat of an open loop whose arrivals are a random process that no user has drawn."""
+    cells = measured(results.cells)
+    rows = cells.dropna(subset=["offered_rps"]) if is_fixed_rate(cells) else cells.iloc[:0]
+    if rows.empty or in_bursts(rows).all():
+        return ""
+    arrivals = {"poisson": "a Poisson process", "constant": "a constant distance"}
+    kind = arrivals.get(str(results.parameters.get("arrivals", "poisson")), "a schedule")
+    return (
+        f"The load is an open loop whose arrivals have {kind}: real users come in waves, and then wait longer than at the same mean rate. "
+        "A request that finds no free connection waits in the load generator, and that wait is part of its response time."
     )
 
 
@@ -146,6 +166,8 @@ def _governor(results: Results) -> str:
 
 def _client_bound(results: Results) -> str:
     cells = without_control(measured(results.cells))
+    # A throughput at a fixed rate is that rate, and an open loop may spin while it waits.
+    cells = cells[cells["offered_rps"].isna()] if is_fixed_rate(cells) else cells
     found = []
     for limit, words in (
         ("generator", "The load generator, not the server, was"),

@@ -207,6 +207,8 @@ def checked(results: Results) -> str:
     if not made:
         return ""
     checks = results.checks
+    # A search is no cell, and says of itself how many launches it has.
+    checks = checks[checks["workload"].isin(results.cells["workload"])] if len(checks) else checks
     void = checks[~checks["ok"].astype(bool) & checks["void"].astype(bool)] if len(checks) else checks
     reasons = ordered(void["name"]) if len(void) else []
     trials = len(void.drop_duplicates(["block", "system", "workload"])) if len(void) else 0
@@ -216,7 +218,11 @@ def checked(results: Results) -> str:
 
 
 def workloads_of(results: Results) -> list[str]:
-    """The workloads with at least one number, in the order given; without what a second load generator says of the same."""
+    """The workloads with at least one number, in the order given; without what a second load generator says of the same.
+
+    Without fixed rates: a throughput that was given ranks nobody, and notebooks that have them speak of them.
+    """
     cells = measured(results.cells)
+    cells = cells[cells["offered_rps"].isna()] if is_fixed_rate(cells) else cells
     again = (cells["base_workload"] != cells["workload"]) & cells["base_workload"].isin(cells["workload"])
     return ordered(cells.loc[~again, "workload"])

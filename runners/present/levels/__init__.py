@@ -1,0 +1,1 @@
+"""Latency under load: charts, tables and sentences."""

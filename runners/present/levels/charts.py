@@ -1,0 +1,268 @@
+"""Charts of latency under load: response times against the rate, and the capacity under each objective."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from runners.analyse.load_levels import base_titles, equal_rates, own_rates
+from runners.analyse.results import Results
+from runners.core.objectives import Objective, objectives
+from runners.core.records import CONTROL, percentile_column
+from runners.core.units import RATES, amount, decimals, format_duration, shortened, unit_of
+from runners.present.kit.frames import ordered, without_control
+from runners.present.kit.rows import drawn, from_zero, name_rows
+from runners.present.kit.theme import BAD, INK, MARKERS, QUIET, Chart, Style, mixed, panels, styles, themed
+
+_ROWS = 9
+_SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
+_APART = 0.06  # of direct labels, as a share of the axis
+
+
+@themed
+def latency(results: Results, percentile: float = 99.0) -> Chart:
+    """Response time at a percentile against the offered rate, equal for all systems of a workload."""
+    return _against_load(
+        results,
+        equal_rates(results.levels),
+        percentile,
+        "offered_rps",
+        title=f"Response time against load: p{percentile:g} at equal rates",
+        axis="offered, requests/s",
+    )
+
+
+@themed
+def latency_by_share(results: Results, percentile: float = 99.0) -> Chart:
+    """Response time at a percentile against the rate as a share of each system's own capacity."""
+    rows = own_rates(results.levels)
+    return _against_load(
+        results,
+        rows[rows["own_share"].notna()],
+        percentile,
+        "own_share",
+        title=f"Response time against load: p{percentile:g} at shares of each system's own capacity",
+        axis="offered, of the system's own capacity (closed loop, before the first block)",
+    )
+
+
+def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: str, *, title: str, axis: str) -> Chart:
+    rows = without_control(levels)
+    name, titles = percentile_column(percentile), base_titles(results.manifest)
+    rows = rows[rows[name].notna() | rows["saturated"]]
+    bases, look = ordered(results.cells["base_workload"]), styles(results.cells)
+    bases = [base for base in bases if (rows["base_workload"] == base).any()]
+    goals = [goal for goal in _objectives(results) if goal.percentile == percentile]
+    chart, axes = panels(
+        [titles[base] for base in bases],
+        [_ROWS] * len(bases),
+        title=title,
+        caption="Open loop: response times count from the intended moment of each request. Log axis; whiskers: 95 % interval.\n"
+        "Open markers on top: less than 99 % of the arrivals were completed, so the response times are not those of this rate.",
+        description=f"{title}; a line for each of {', '.join(ordered(rows['system']))}. {_longest(rows, name, titles)}",
+    )
+    for ax, base in zip(axes, bases, strict=True):
+        own = rows[rows["base_workload"] == base]
+        _response_axis(ax, own, name, goals)
+        _load_axis(ax, own, x, axis)
+        ends = [_line(ax, own[own["system"] == system], x, name, look[system]) for system in ordered(own["system"])]
+        _direct_labels(
+            ax, [(end, system, look[system].color) for end, system in zip(ends, ordered(own["system"]), strict=True)]
+        )
+    return chart
+
+
+def _line(ax: Axes, rows: pd.DataFrame, x: str, name: str, style: Style) -> float:
+    """Draw one system; returns where its last point is, as a share of the axis's height."""
+    rows, stem = rows.drop_duplicates(x).sort_values(x), name.removesuffix("_s")
+    known, lost = rows[rows[name].notna()], rows[rows["saturated"]]
+    estimates = [drawn(*each) for each in known[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()]
+    value, low, high = np.array(estimates).reshape(-1, 3).T
+    reach = np.clip([value - low, high - value], 0, None)
+    common: dict[str, Any] = {"color": style.color, "marker": style.marker, "markersize": 4.5, "linewidth": 1.4}
+    ax.errorbar(known[x], value, yerr=reach, elinewidth=1.2, **common)
+    top = ax.get_ylim()[1] / 1.12
+    if len(lost):
+        ax.plot(
+            lost[x],
+            [top] * len(lost),
+            style.marker,
+            color=style.color,
+            markerfacecolor="white",
+            markersize=5.5,
+            clip_on=False,
+        )
+    end = top if len(lost) and (known.empty or lost[x].max() > known[x].max()) else float(value[-1])
+    low_end, high_end = np.log(ax.get_ylim())
+    return float((math.log(end) - low_end) / (high_end - low_end))
+
+
+def _direct_labels(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+    """Write each name beside the end of its line, in the order of the ends and none over another."""
+    placed = sorted(ends)
+    heights = [height for height, _, _ in placed]
+    for place in range(1, len(heights)):
+        heights[place] = max(heights[place], heights[place - 1] + _APART)
+    over = max(0.0, heights[-1] - 1.02) if heights else 0.0
+    for place in range(len(heights) - 1, -1, -1):
+        above = heights[place + 1] - _APART if place + 1 < len(heights) else heights[place] - over
+        heights[place] = min(heights[place], above)
+    for height, (_, system, color) in zip(heights, placed, strict=True):
+        ax.annotate(
+            system, (1.02, height), xycoords="axes fraction", va="center", fontsize=8, color=mixed(color, -0.15)
+        )
+
+
+def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Objective]) -> None:
+    stem = name.removesuffix("_s")
+    values = [
+        *rows[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy().flat,
+        *(goal.limit_s for goal in goals),
+    ]
+    seen = [value for value in values if value > 0] or [1e-3]
+    ax.set_yscale("log")
+    ax.set_ylim(min(seen) / 1.4, max(seen) * 1.7)
+    wide = max(seen) > 100 * min(seen)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_duration(value)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.set_ylabel("response time")
+    ax.grid()
+    for goal in goals:
+        ax.axhline(goal.limit_s, color=BAD, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+        where = (0.01, goal.limit_s)
+        words: dict[str, Any] = {"xytext": (0, 2), "textcoords": "offset points", "fontsize": 8, "color": BAD}
+        ax.annotate(goal.title, where, xycoords=("axes fraction", "data"), **words)
+
+
+def _load_axis(ax: Axes, rows: pd.DataFrame, x: str, label: str) -> None:
+    top = float(rows[x].max())
+    ax.set_xlim(0, top * 1.04)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    as_share = x == "own_share"
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}" if as_share else f"{value:,.0f}"))
+    ax.set_xlabel(label.partition(" (")[0] if as_share else label)
+
+
+def _longest(rows: pd.DataFrame, name: str, titles: Mapping[str, str]) -> str:
+    """Return the description of the highest rate: the longest response time of each workload."""
+    known = rows[rows[name].notna()]
+    worst = known.loc[known.groupby("base_workload", sort=False)[name].idxmax()] if len(known) else known
+    parts = [
+        f"{titles[row['base_workload']]}: longest {format_duration(row[name])}, {row['system']} at {row['offered_rps']:,.0f}/s"
+        for row in worst.to_dict("records")
+    ]
+    return "; ".join(parts)
+
+
+@themed
+def capacities(results: Results) -> Chart:
+    """The largest rate that each system carries under each objective, with 95 % intervals; sorted by the first objective."""
+    frame = results.capacities[results.capacities["capacity_rps"].notna()]
+    titles, goals = base_titles(results.manifest), _objectives(results)
+    bases, look = ordered(results.cells["base_workload"]), styles(results.cells)
+    bases = [base for base in bases if (frame["base_workload"] == base).any()]
+    chart, axes = panels(
+        [titles[base] for base in bases],
+        [frame.loc[frame["base_workload"] == base, "system"].nunique() for base in bases],
+        title="Capacity under an objective: the largest rate that keeps the response times within it",
+        caption="Geometric mean over launches; whiskers: 95 % interval, with the step of the search. Labels: the objectives in this order.\n"
+        "▶ at least: no tried rate failed. ◀ at most: a launch met it at no tried rate.",
+        description=f"Dot chart of capacities. {_largest(frame, titles)}",
+        row_in=0.36,
+        handles=_handles(goals),
+    )
+    for ax, base in zip(axes, bases, strict=True):
+        _capacity_panel(ax, frame[frame["base_workload"] == base], [goal.text for goal in goals], look)
+    return chart
+
+
+def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: Mapping[str, Style]) -> None:
+    systems = ordered(frame["system"])
+    top = float(frame[["capacity_rps", "capacity_high_rps"]].max().max())
+    factor, unit = unit_of(top, RATES)
+    middle = (len(goals) - 1) / 2
+    for row, system in enumerate(systems):
+        own = frame[frame["system"] == system].set_index("objective")
+        for place, goal in enumerate(goals):
+            if goal not in own.index:
+                continue
+            parts = (own.loc[goal, f"capacity{end}_rps"] / factor for end in ("", "_low", "_high"))
+            color = mixed(look[system].color, 0.0 if place == 0 else 0.45)
+            _estimate(
+                ax,
+                row + (place - middle) * 0.28,
+                drawn(*parts),
+                str(own.loc[goal, "bound"]),
+                color,
+                MARKERS[place % len(MARKERS)],
+            )
+        _values(ax, row, system, own.reindex([goal for goal in goals if goal in own.index]), factor)
+    name_rows(ax, systems)
+    # Room for the values of all objectives.
+    from_zero(ax, top / factor * (1 + 0.12 * len(goals)), unit)
+
+
+def _estimate(ax: Axes, y: float, estimate: tuple[float, float, float], bound: str, color: str, marker: str) -> None:
+    value, low, high = estimate
+    reach = [[max(0.0, value - low)], [max(0.0, high - value)]]
+    face = color if not bound else "white"
+    ax.errorbar(value, y, xerr=reach, fmt=marker, color=color, markerfacecolor=face, markersize=5, elinewidth=1.6)
+    arrow = {"at least": ("▶", 9), "at most": ("◀", -9)}.get(bound)
+    if arrow:
+        ax.annotate(
+            arrow[0],
+            (value, y),
+            xytext=(arrow[1], -0.5),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=7,
+            color=color,
+        )
+
+
+def _values(ax: Axes, row: int, system: str, own: pd.DataFrame, factor: float) -> None:
+    """Write the capacities of one system beside its last mark, the first objective first."""
+    said = [
+        f"{_SIGNS.get(str(each.bound), '')}{each.capacity_rps / factor:.{decimals(each.capacity_rps / factor)}f}"
+        for each in own.itertuples()
+    ]
+    end = own[["capacity_rps", "capacity_high_rps"]].max().max() / factor
+    words: dict[str, Any] = {
+        "xytext": (16 if own["bound"].any() else 8, 0),
+        "textcoords": "offset points",
+        "va": "center",
+    }
+    ax.annotate("  ·  ".join(said), (end, row), fontsize=8.5, color=QUIET if system == CONTROL else INK, **words)
+
+
+def _largest(frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    rows = without_control(frame).drop_duplicates(["base_workload", "objective"])
+    parts = [
+        f"{titles[row.base_workload]}, {row.objective}: most {row.bound} {amount(row.capacity_rps, RATES)}, {row.system}".replace(
+            "  ", " "
+        )
+        for row in rows.itertuples()
+    ]
+    return "; ".join(parts)
+
+
+def _objectives(results: Results) -> list[Objective]:
+    return objectives(ordered(results.capacities["objective"]))
+
+
+def _handles(goals: Sequence[Objective]) -> list[Artist]:
+    return [
+        Line2D([], [], color=mixed(INK, 0.0 if place == 0 else 0.45), marker=MARKERS[place % len(MARKERS)], linestyle="", markersize=5,
+               label=shortened(goal.title, 30))
+        for place, goal in enumerate(goals)
+    ]  # fmt: skip
