@@ -18,7 +18,7 @@ MOST_SESSIONS = 5
 
 
 @dataclass(frozen=True)
-class CostAgreement:
+class CostSpread:
     """CPU time per request at half of the slowest system's capacity, in all sessions.
 
     Attributes
@@ -38,14 +38,14 @@ class CostAgreement:
         return ratios.sort_values(ascending=False)
 
 
-def cost_agreement(results: Results) -> CostAgreement:
+def cost_spread(results: Results) -> CostSpread:
     """Return what this run and the newest others of the same machine, versions and parameters say."""
     found = [results]
     for run in reversed(runs(results.run.experiment, results.run.base)):
         if run.run_id != results.run.run_id and len(found) < MOST_SESSIONS and _is_alike(results, run):
             found += _analysed(run)
     costs = [_costs(each) for each in found]
-    return CostAgreement(pd.concat(costs, ignore_index=True), sum(not each.empty for each in costs))
+    return CostSpread(pd.concat(costs, ignore_index=True), sum(not each.empty for each in costs))
 
 
 def _costs(results: Results) -> pd.DataFrame:

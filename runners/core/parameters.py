@@ -13,10 +13,17 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from runners.core.errors import WrkbookError, did_you_mean
+from runners.core.errors import WrkbookError
 from runners.core.notebooks import assigned, declared_parameters
-from runners.core.objectives import objectives
-from runners.core.workloads import WORKLOADS
+from runners.core.parameter_values import (
+    AUTO,
+    AUTO_SLICE_MS,
+    Rate,
+    Share,
+    known_workloads,
+    slices_text,
+    stated_objectives,
+)
 
 
 @dataclass(frozen=True)
@@ -52,41 +59,8 @@ PROFILES = {
 LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
 
 
-AUTO = "auto"
-AUTO_SLICE_MS = 100
-_MOST_SLICE_MS = 1000
 # The largest item of each list of numbers.
 _MOST = {"batch_sizes": 4096, "counts": 500, "connection_counts": 60_000, "blog_connection_counts": 60_000}
-
-
-def _slices(value: object) -> str:
-    """Return the parameter ``slices`` as text, whether it was given as text or as a whole number."""
-    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    if text == AUTO:
-        return text
-    if not (text.isascii() and text.isdigit() and int(text) <= _MOST_SLICE_MS):
-        raise ValueError(f"must be {AUTO}, or whole milliseconds from 0 (windows in one piece) to {_MOST_SLICE_MS}")
-    return str(int(text))
-
-
-def _stated(texts: list[str]) -> list[str]:
-    """Return objectives in their one form."""
-    try:
-        return [found.text for found in objectives(texts)]
-    except WrkbookError as error:
-        raise ValueError(f"{error.problem}; {error.remedy}") from error
-
-
-def _known_workloads(names: list[str]) -> list[str]:
-    """Return names of workloads that the contract has."""
-    for name in names:
-        if name not in WORKLOADS:
-            raise ValueError(f"there is no workload named {name!r}; {did_you_mean(name, list(WORKLOADS))}")
-    return names
-
-
-_Share = Annotated[float, Field(gt=0, le=100)]
-_Rate = Annotated[float, Field(gt=0, le=1e7)]
 
 
 class Parameters(BaseModel):
@@ -118,9 +92,9 @@ class Parameters(BaseModel):
         0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
     )
     windows_count: int = Field(0, ge=0, le=1000, description="windows of a cell in each block; 0: the profile's")
-    slices: Annotated[str, BeforeValidator(_slices)] = Field(
+    slices: Annotated[str, BeforeValidator(slices_text)] = Field(
         AUTO,
-        description="milliseconds of a time slice; 0: windows in one piece; auto: 100 where the idle machine is noisy, else 0",
+        description="milliseconds of a time slice; 0: in one piece; auto: 100 where the idle machine is noisy, else 0",
     )
     priming_s: float = Field(
         0.0, ge=0, le=600, description="full load for each launched process, in the place of warm-ups"
@@ -129,16 +103,14 @@ class Parameters(BaseModel):
         0.0, ge=0, le=1e6, description="offered load without keep-alive; 0: planned from what the systems carry"
     )
     request_rate_rps: float = Field(0.0, ge=0, le=1e7, description="offered load with keep-alive; 0: likewise")
-    workloads: Annotated[list[str], AfterValidator(_known_workloads)] = Field(
-        [], description="the workloads to compare, by their names in the contract"
-    )
-    objectives: Annotated[list[str], AfterValidator(_stated)] = Field(
+    workloads: Annotated[list[str], AfterValidator(known_workloads)] = Field([], description="workloads to compare")
+    objectives: Annotated[list[str], AfterValidator(stated_objectives)] = Field(
         [], description='limits of response times, for example "p99 <= 5 ms"'
     )
-    shares: list[_Share] = Field(
+    shares: list[Share] = Field(
         [], description="offered rates, in percent of what a closed loop reaches; above 0, at most 100"
     )
-    rates: list[_Rate] = Field([], description="offered rates in requests per second, in the place of `shares`")
+    rates: list[Rate] = Field([], description="offered rates in requests per second, in the place of `shares`")
     arrivals: Literal["poisson", "constant"] = Field("poisson", description="the process of an open loop's arrivals")
     min_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")
     max_blocks: int = Field(0, ge=0, le=10000, description="0: the profile's")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runners.contract.requests import contract_request
-from runners.core.parameters import AUTO
+from runners.core.parameter_values import AUTO
 from runners.core.units import format_duration
 from runners.measure.connection_limits import in_words
 from runners.measure.design import Cell

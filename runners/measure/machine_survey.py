@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 
 from tqdm import tqdm
 
-from runners.core.parameters import AUTO, AUTO_SLICE_MS
+from runners.core.parameter_values import AUTO, AUTO_SLICE_MS
 from runners.core.run_manifest import CoreFacts, IdleMachine, MachineSurvey, PreflightFinding, SpeedReading
 from runners.core.units import format_duration
 from runners.machine.speed_probe import SpeedProbes

@@ -8,7 +8,7 @@ import pytest
 
 from runners.analyse.load_levels import equal_rates, half_load, own_rates
 from runners.analyse.results import analyse
-from runners.analyse.sessions import cost_agreement
+from runners.analyse.sessions import cost_spread
 from runners.core.records import CONTROL
 from tests.analyse.loaded import SPARE, percentile_s, run_of
 
@@ -73,12 +73,12 @@ def test_the_headline_capacity_follows_from_the_recorded_histograms(results):
 def test_sessions_of_the_same_machine_and_versions_are_compared_and_others_are_not(tmp_path):
     queues = {"ping": {"fast": 30_000.0, "slow": 9_000.0}}
     one = analyse(run_of(tmp_path, queues, blocks=2, run_id="one"))
-    assert cost_agreement(one).sessions_count == 1
-    assert cost_agreement(one).spread.empty
+    assert cost_spread(one).sessions_count == 1
+    assert cost_spread(one).spread.empty
     run_of(tmp_path, queues, blocks=2, run_id="other", record={"versions": {"builds": {"fast": "another"}}})
-    assert cost_agreement(one).sessions_count == 1
+    assert cost_spread(one).sessions_count == 1
     run_of(tmp_path, queues, blocks=2, run_id="two", chance=5)
-    found = cost_agreement(one)
+    found = cost_spread(one)
     assert found.sessions_count == 2
     assert set(found.spread.index.get_level_values("system")) == {"fast", "slow"}
     assert 0 < found.spread.max() < 0.1

@@ -174,7 +174,7 @@ def capacities(results: Results) -> Chart:
         [titles[base] for base in bases],
         [frame.loc[frame["base_workload"] == base, "system"].nunique() for base in bases],
         title="Capacity under an objective: the largest rate that keeps the response times within it",
-        caption="Geometric mean over launches; whiskers: 95 % interval, with the step of the search. Labels: the objectives in this order.\n"
+        caption="Mean over launches; whiskers: 95 % interval, with the step of the search. Labels: the objectives in this order.\n"
         "▶ at least: no tried rate failed. ◀ at most: a launch met it at no tried rate.",
         description=f"Dot chart of capacities. {_largest(frame, titles)}",
         row_in=0.36,

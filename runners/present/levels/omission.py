@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -21,9 +19,11 @@ _COLORS = {"open": HUES[1], "closed": HUES[0]}
 
 def stalled_curves(results: Results) -> pd.DataFrame:
     """Return the percentile curves of the server that stops at times, with the load's shape; empty where it was not measured."""
-    curves = results.curves.merge(results.cells[["system", "workload", "shape", "codec"]], on=["system", "workload"])
+    curves = results.curves.merge(results.cells[["system", "workload", "shape"]], on=["system", "workload"])
     return curves[
-        (curves["codec"] == "stalled") & curves["shape"].isin(list(_SHAPES)) & curves["estimable"].astype(bool)
+        ~curves["workload"].isin(results.manifest.compared)
+        & curves["shape"].isin(list(_SHAPES))
+        & curves["estimable"].astype(bool)
     ]
 
 
@@ -66,9 +66,11 @@ def _name(
     words: str,
     color: str,
     offset: tuple[int, int],
-    side: Literal["left", "center", "right"] = "left",
+    side: str = "left",
 ) -> None:
-    ax.annotate(words, (x, y), xytext=offset, textcoords="offset points", fontsize=9, color=color, ha=side)
+    ax.annotate(
+        words, (x, y), xytext=offset, textcoords="offset points", fontsize=9, color=color, horizontalalignment=side
+    )  # type: ignore[arg-type]
 
 
 def _axes(ax: Axes, values_s: list[float]) -> None:
@@ -98,7 +100,7 @@ def _described(curves: pd.DataFrame) -> str:
 
 
 def _at(curves: pd.DataFrame, shape: str, percentile: float) -> float:
-    own: Any = curves[curves["shape"] == shape]
+    own = curves[curves["shape"] == shape]
     return float(own.iloc[(own["percentile"] - percentile).abs().argmin()]["value_s"])
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from runners.analyse.capacities import ROUND_RPS
 from runners.analyse.load_levels import base_titles, equal_rates, half_load
 from runners.analyse.results import Results
-from runners.analyse.sessions import CostAgreement
+from runners.analyse.sessions import CostSpread
 from runners.core.objectives import objective
 from runners.core.units import RATES, RATIOS, TIMES, listing, quantity
 from runners.present.kit.frames import inverse, ordered, without_control
@@ -18,7 +18,7 @@ from runners.present.kit.frames import inverse, ordered, without_control
 _UNKNOWN = "interval not known"
 
 
-def conclusions(results: Results, agreement: CostAgreement | None = None) -> list[str]:
+def conclusions(results: Results, cost_spread: CostSpread | None = None) -> list[str]:
     """Return the conclusions, the headline first: the system that carries most under the first objective."""
     frame = results.capacities
     bases = [base for base in ordered(results.cells["base_workload"]) if base in set(frame["base_workload"])]
@@ -28,7 +28,7 @@ def conclusions(results: Results, agreement: CostAgreement | None = None) -> lis
     if results.profile == "quick":
         said[0] = f"Smoke run, not evidence: {said[0]}"
     costs = [cost(results, base) for base in bases]
-    first = [said[0], confirmed(results), *costs[:1], agreed(agreement), *said[1:2]]
+    first = [said[0], confirmed(results), *costs[:1], agreed(cost_spread), *said[1:2]]
     rest = [
         *said[2:],
         *costs[1:],
@@ -130,16 +130,16 @@ def _cpu(row: Mapping[str, Any]) -> str:
     return quantity(row["cpu_per_request_s"], row["cpu_per_request_low_s"], row["cpu_per_request_high_s"], TIMES)
 
 
-def agreed(agreement: CostAgreement | None) -> str:
-    """Return the sentence about the agreement of the CPU times per request between sessions."""
-    if agreement is None:
+def agreed(cost_spread: CostSpread | None) -> str:
+    """Return the sentence about how far the CPU times differ per request between sessions."""
+    if cost_spread is None:
         return ""
-    spread = agreement.spread
+    spread = cost_spread.spread
     if spread.empty:
-        return "CPU per request: this is the only session on this machine, so its agreement with others is not known."
+        return "CPU per request: this is the only session on this machine, so how far others differ is not known."
     base, system = spread.index[0]
     within = f"within {100 * spread.iloc[0]:.1f} % (largest: {system}, {base})"
-    return f"CPU per request agrees between {agreement.sessions_count} sessions {within}."
+    return f"CPU per request agrees between {cost_spread.sessions_count} sessions {within}."
 
 
 def longest(results: Results, base: str) -> str:
@@ -196,16 +196,16 @@ def saturated(results: Results) -> str:
     return f"Less than 99 % of the arrivals were completed: {listing(parts)}." if parts else ""
 
 
-def summary(results: Results, agreement: CostAgreement | None = None) -> dict[str, Any]:
-    """Return what ``summary.json`` holds besides: capacities, levels, and the agreement between sessions."""
+def summary(results: Results, cost_spread: CostSpread | None = None) -> dict[str, Any]:
+    """Return what ``summary.json`` holds besides: capacities, levels, and how far costs differ between sessions."""
     found: dict[str, Any] = {
         "capacities": _records(results.capacities, _CAPACITY),
         "levels": _records(results.levels, _LEVEL),
     }
-    if agreement is not None:
-        spread = agreement.spread
-        found["cost_agreement"] = {
-            "sessions_count": agreement.sessions_count,
+    if cost_spread is not None:
+        spread = cost_spread.spread
+        found["cost_spread"] = {
+            "sessions_count": cost_spread.sessions_count,
             "largest_spread_ratio": spread.max() if len(spread) else None,
         }
     return found
