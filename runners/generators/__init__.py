@@ -24,7 +24,7 @@ class Generator(Protocol):
     packages : Debian packages that hold it
     built_by : the folder of ``servers/`` that builds it, or something for it, shown at /build; None where nothing is built
     clock : the library in its sandbox that lets its clock stand still while it is stopped (``servers/wrk/clock.cpp``); None: it cannot
-        be measured in turns
+        be measured in time slices
     opens_first : whether it opens all its connections before it sends the first request, and ends when it gets SIGINT
     """
 
@@ -39,9 +39,9 @@ class Generator(Protocol):
         ...
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
-        """Arguments of one window, for a sandbox that shows the prepared folder as ``LOAD_FOLDER``.
+        """Return the arguments of one window, for a sandbox that shows the prepared folder as ``LOAD_FOLDER``.
 
-        Tools that take whole seconds only are asked for the next whole second: whoever starts the command sends it
+        Tools that take whole seconds only get the next whole second: whoever starts the command sends it
         SIGINT after ``load.duration_s``. Tools that take fractions ignore that signal.
 
         Raises
