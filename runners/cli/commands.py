@@ -25,7 +25,7 @@ from runners.measure.conformance import build_all, verify_server
 from runners.store.ledger import runs
 from runners.store.states import find_runs
 from runners.systems.build import Artifact
-from runners.systems.catalogue import Catalogue, Server
+from runners.systems.catalogue import Catalogue
 from runners.systems.sockets import FIRST_PORT
 
 app = typer.Typer(
@@ -86,9 +86,7 @@ def run(
     from runners.workbook import run as running  # its imports take seconds
 
     chosen = experiments() if every else [find_experiment(name) for name in notebooks or ("01", "02", "03")]
-    values = {"profile": profile} | parameter_values(parameter or [])
-    if run_id:
-        values["run_id"] = run_id
+    values = {"profile": profile} | parameter_values(parameter or []) | ({"run_id": run_id} if run_id else {})
     try:
         reports = running.run(chosen, values, budget)
     except running.Interrupted as interrupt:
@@ -229,9 +227,7 @@ def serve(
     port: Annotated[
         int | None,
         typer.Option(
-            max=65535,
-            callback=check_port,
-            help=f"Port on 127.0.0.1; without it: the first that is free from {FIRST_PORT} on.",
+            max=65535, callback=check_port, help=f"On 127.0.0.1; without it: the first free from {FIRST_PORT} on."
         ),
     ] = None,
     threads: Annotated[int, typer.Option(min=0, help="CPUs to run on; 0: as planned for measuring.")] = 0,
@@ -249,5 +245,4 @@ def lock() -> None:
 def _built(names: list[str] | None) -> list[Artifact]:
     catalogue = Catalogue()
     every = [name for name, server in catalogue.servers.items() if server.start is not None]
-    chosen: list[Server] = [catalogue.server(Path(name).name) for name in names or every]
-    return list(build_all(catalogue, chosen).values())
+    return list(build_all(catalogue, [catalogue.server(Path(name).name) for name in names or every]).values())

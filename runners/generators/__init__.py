@@ -39,9 +39,9 @@ class Generator(Protocol):
         ...
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
-        """Arguments of one window, for a sandbox that shows the prepared folder as ``LOAD_FOLDER``.
+        """Return the arguments of one window, for a sandbox that shows the prepared folder as ``LOAD_FOLDER``.
 
-        Tools that take whole seconds only are given the next whole second: whoever starts the command sends it
+        Tools that take whole seconds only get the next whole second: whoever starts the command sends it
         SIGINT after ``load.duration_s``. Tools that take fractions ignore that signal.
 
         Raises

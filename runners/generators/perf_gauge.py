@@ -40,7 +40,7 @@ from runners.generators.perf_gauge_report import Push, Report, is_status, parse_
 from runners.stats.histograms import merge
 
 _SCRIPT = Path(__file__).with_name("perf_gauge_push.py")
-_TAKEN_ALONG = (_SCRIPT.with_name("prometheus.py"), _SCRIPT.with_name("steps.py"))
+_STEPS = _SCRIPT.with_name("steps.py")
 _LOGGING = Path(__file__).with_name("log4rs.yaml")
 _BODY = "body"
 _END_TOLERANCE_S = 0.25
@@ -64,7 +64,7 @@ class PerfGauge:
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write the script, the body of the request, and how perf-gauge is to log."""
-        for file in (_SCRIPT, *_TAKEN_ALONG):
+        for file in (_SCRIPT, _STEPS):
             shutil.copyfile(file, folder / file.name)
         (folder / "config").mkdir(exist_ok=True)
         shutil.copyfile(_LOGGING, folder / "config" / _LOGGING.name)

@@ -167,12 +167,14 @@ def _read_column(value: object) -> ReadColumn:
 
 
 def _members(value: object, what: str) -> dict[str, object]:
+    """Return the members of an object; raise ContractError for anything else."""
     if not isinstance(value, Members):
         raise ContractError(f"{what} is not an object")
     return dict(value)
 
 
 def _array(members: dict[str, object], name: str, at_least: int = 0) -> list[object]:
+    """Return the array in a member; raise ContractError for anything else, and outside of its bounds."""
     value = members.get(name)
     if not isinstance(value, list):
         raise ContractError(f"{name} is not an array")
@@ -182,6 +184,7 @@ def _array(members: dict[str, object], name: str, at_least: int = 0) -> list[obj
 
 
 def _text(members: dict[str, object], name: str, at_least: int = 0, at_most: float = math.inf) -> str:
+    """Return the string in a member; raise ContractError for anything else, and outside of its bounds."""
     value = members.get(name)
     if not isinstance(value, str):
         raise ContractError(f"{name} is not a string")
@@ -191,4 +194,5 @@ def _text(members: dict[str, object], name: str, at_least: int = 0, at_most: flo
 
 
 def _optional_text(members: dict[str, object], name: str) -> str | None:
+    """Return the string in a member, or None where it is missing or null."""
     return None if members.get(name) is None else _text(members, name)

@@ -19,7 +19,7 @@ from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.rows import BAR, from_zero, name_rows, value_label
-from runners.present.kit.theme import BAD, INK, QUIET, Chart, Style, mixed, panels, styles, themed
+from runners.present.kit.theme import BAD, INK, QUIET, Chart, Style, legend, mixed, panels, styles, themed
 
 _ROWS = 10
 # Points of one number of connections stand beside each other by this factor, so that none hides another.
@@ -247,10 +247,6 @@ def _names(results: Results) -> list[str]:
 
 
 def _handles(systems: Sequence[str], style_of: Mapping[str, Style]) -> list[Artist]:
-    lines: list[Artist] = [
-        Line2D([], [], color=style_of[name].color, marker=style_of[name].marker, markersize=5, label=name)
-        for name in systems
-    ]
     star = Line2D([], [], marker=_PUBLISHED, color="white", markeredgecolor=INK, linestyle="", markersize=9)
     star.set_label("published, another machine")
-    return [*lines, star]
+    return [*legend(systems, style_of), star]

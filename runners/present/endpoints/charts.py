@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
@@ -16,7 +15,7 @@ from runners.core.units import RATES, RATIOS, TIMES, amount, decimals, listing, 
 from runners.present.endpoints.tables import columns, generator_of, labelled, nearest, own_load, shapes, title_of
 from runners.present.kit.frames import band_ratio, cell_of, measured, ordered, without_control
 from runners.present.kit.rows import BAR, beside, drawn, from_zero, log_ticks, name_rows, point, value_label, whisker
-from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Style, mixed, panels, styles, themed
+from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Style, legend, mixed, panels, styles, themed
 
 _PALE, _PALER = 0.5, 0.8
 _PUBLISHED = "published"
@@ -32,7 +31,8 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
     colors = [QUIET, mixed(QUIET, _PALE)]
     handles = [Patch(color=color, label=tool) for color, tool in zip(colors, tools, strict=False)]
     if not published.empty:
-        handles.append(_outline(f"{' and '.join(ordered(published['source']))}: another machine"))
+        label = f"{' and '.join(ordered(published['source']))}: another machine"
+        handles.append(Patch(facecolor="white", edgecolor=QUIET, linestyle="--", label=label))
     chart, axes = panels(
         [title_of(cells, *column) for column in found.items()],
         [len(systems) + (not published.empty)] * len(found),
@@ -64,10 +64,6 @@ def _top(cells: pd.DataFrame, published: float) -> float:
     value, high = cells["throughput_rps"].max(), cells["throughput_high_rps"].max()
     known = [each for each in (value, min(high, 1.5 * value), published) if pd.notna(each)]
     return float(max(known, default=1.0))
-
-
-def _outline(label: str) -> Patch:
-    return Patch(facecolor="white", edgecolor=QUIET, linestyle="--", label=label)
 
 
 def _rate_bar(
@@ -127,9 +123,8 @@ def where_the_time_goes(cells: pd.DataFrame) -> Chart:
             if system not in own.index:
                 ax.text(0, row, " no number", va="center", color=BAD, fontsize=8.5)
                 continue
-            _stack(
-                ax, row, [(own.loc[system, column] / factor, pale) for column, _, pale in parts], styles(cells)[system]
-            )
+            shares = [(own.loc[system, column] / factor, pale) for column, _, pale in parts]
+            _stack(ax, row, shares, styles(cells)[system])
             value_label(ax, sums[system] / factor, row, amount(sums[system], TIMES), system)
         name_rows(ax, systems)
         from_zero(ax, sums.max() / factor if len(sums) else 1.0, f"{unit} of CPU time per request")
@@ -150,11 +145,8 @@ def records_curve(cells: pd.DataFrame) -> Chart:
     """Throughput against the records that a request names, both logarithmic: one line a server, with its intervals."""
     rows = measured(own_load(without_control(cells)))
     rows = rows[rows["records_count"].notna()].sort_values("records_count")
-    counts, systems, style_of = (
-        sorted(rows["records_count"].unique()),
-        ordered(without_control(cells)["system"]),
-        styles(cells),
-    )
+    counts, style_of = sorted(rows["records_count"].unique()), styles(cells)
+    systems = ordered(without_control(cells)["system"])
     chart, (ax,) = panels(
         ["PgSQL 2, by the number of records"],
         [10],
@@ -162,10 +154,7 @@ def records_curve(cells: pd.DataFrame) -> Chart:
         caption="Both axes logarithmic; whiskers: 95 % interval; hollow: the load generator was the limit, the server could do more.",
         description=f"Lines of requests per second against {', '.join(f'{count:g}' for count in counts)} records for "
         f"{', '.join(systems)}.",
-        handles=[
-            Line2D([], [], color=style_of[name].color, marker=style_of[name].marker, markersize=5, label=name)
-            for name in systems
-        ],
+        handles=legend(systems, style_of),
     )
     for place, system in enumerate(systems):
         own = rows[rows["system"] == system]
@@ -199,8 +188,7 @@ def _log_axes(ax: Axes, counts: list[float], rows: pd.DataFrame) -> None:
     ax.grid()
     ax.set_xticks(counts, [f"{count:g}" for count in counts])
     reached = rows[["throughput_rps", "throughput_low_rps", "throughput_high_rps"]]
-    # An interval longer than all that is known is cut off.
-    values = rows["throughput_rps"]
+    values = rows["throughput_rps"]  # an interval longer than all that is known is cut off
     low = max(reached.min().min(), values.min() / 2) / 1.25
     high = min(reached.max().max(), values.max() * 2) * 1.25
     steps = [digit * 10.0**power for power in range(7) for digit in (1, 2, 5)]

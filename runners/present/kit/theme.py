@@ -10,7 +10,7 @@ import base64
 import functools
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
@@ -22,6 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from PIL import Image
 
 from runners.core.records import CONTROL
@@ -209,3 +210,19 @@ def panels(
         ax.set_ylim(max(count, 2) - 0.4, -0.6)
         axes.append(ax)
     return chart, axes
+
+
+def legend(systems: Iterable[str], style_of: Mapping[str, Style], *, lines: bool = True) -> list[Artist]:
+    """Return the entries of the legend, in the order given: lines with markers, or points."""
+    return [
+        Line2D(
+            [],
+            [],
+            color=style.color,
+            marker=style.marker if lines else "o",
+            linestyle="-" if lines else "",
+            markersize=5,
+            label=name,
+        )
+        for name, style in ((name, style_of[name]) for name in systems)
+    ]

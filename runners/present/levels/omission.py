@@ -70,7 +70,7 @@ def _name(
 ) -> None:
     ax.annotate(
         words, (x, y), xytext=offset, textcoords="offset points", fontsize=9, color=color, horizontalalignment=side
-    )  # type: ignore[arg-type]
+    )
 
 
 def _axes(ax: Axes, values_s: list[float]) -> None:

@@ -48,11 +48,8 @@ def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None
     A bar whose load generator was the limit is hatched and its value marked "≥": the server could do more. What limited each cell stands
     beside it where `limits` are given: (system, workload) → words.
     """
-    named = (
-        ""
-        if limits is None
-        else "\nRight: what limited each; where that is the backend, the throughput is the backend's."
-    )
+    limited = "\nRight: what limited each; where that is the backend, the throughput is the backend's."
+    named = "" if limits is None else limited
     workloads = ordered(cells["workload"])
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],

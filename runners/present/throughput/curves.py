@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from runners.core.records import CONTROL, PERCENTILES
 from runners.core.units import format_duration
 from runners.present.kit.frames import ordered, workload_title
-from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Style, panels, styles, themed
+from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Style, legend, panels, styles, themed
 
 _PANEL_ROWS = 7
 
@@ -36,7 +34,7 @@ def percentile_curves(curves: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         title="Service time by percentile",
         caption="Both axes logarithmic; further right is rarer. Dashed: fewer than 10 samples beyond, no estimate.",
         description=f"Curves of service time from the median to the 99.99th percentile for {', '.join(systems)}.",
-        handles=_handles(systems, style_of, "-"),
+        handles=legend(systems, style_of),
     )
     for ax, workload in zip(axes, workloads, strict=True):
         rows = curves[curves["workload"] == workload]
@@ -108,7 +106,7 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         "Tukey's fences, kept; shaded: ±2 %.",
         description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
         f"{len(outliers)} are outliers.",
-        handles=_handles(systems, style_of, ""),
+        handles=legend(systems, style_of, lines=False),
     )
     _speed_panel(axes[0], windows, systems, style_of)
     for ax, workload in zip(axes[1:], workloads, strict=True):
@@ -165,19 +163,3 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.0f} %" if value else "0 %"))
     ax.set_xlabel("block (in the order measured)")
     ax.set_ylabel("from the median")
-
-
-def _handles(systems: list[str], style_of: Mapping[str, Style], linestyle: Literal["-", ""]) -> list[Artist]:
-    """Return the entries of the legend, in the order given."""
-    return [
-        Line2D(
-            [],
-            [],
-            color=style_of[name].color,
-            marker=style_of[name].marker if linestyle else "o",
-            linestyle=linestyle,
-            markersize=5,
-            label=name,
-        )
-        for name in systems
-    ]

@@ -182,11 +182,9 @@ def noise(results: Results) -> str:
         f"{quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)} ({workload_title(results.cells, row['workload'])})"
         for row in rows[rows["ratio"].notna()].to_dict("records")
     ]
-    return (
-        f"Control, {rows['system_b'].iloc[0]} launched twice and compared with itself: {listing(parts)}."
-        if parts
-        else ""
-    )
+    if not parts:
+        return ""
+    return f"Control, {rows['system_b'].iloc[0]} launched twice and compared with itself: {listing(parts)}."
 
 
 def speed(results: Results) -> str:
