@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_origin
 
 import yaml
 
@@ -38,7 +38,7 @@ def parameter_values(pairs: list[str]) -> dict[str, Any]:
         annotation = Parameters.model_fields[name].annotation if name in Parameters.model_fields else None
         if annotation is str:
             values[name] = text
-        elif annotation in (list[str], list[int]) and not text.startswith("["):
+        elif get_origin(annotation) is list and not text.startswith("["):
             values[name] = [
                 part.strip() if annotation == list[str] else yaml.safe_load(part) for part in text.split(",")
             ]

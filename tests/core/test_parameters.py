@@ -228,3 +228,10 @@ def test_rates_objectives_and_workloads_that_are_none_are_named_before_anything_
 
 def test_objectives_are_kept_in_one_form():
     assert validated(Parameters, {"objectives": ["p99≤5ms"]}).objectives == ["p99 <= 5 ms"]
+
+
+def test_a_list_of_any_type_may_be_given_with_commas():
+    assert parameter_values(["shares=50,90.5", "objectives=p99 <= 5 ms,p99.9 <= 20 ms"]) == {
+        "shares": [50, 90.5],
+        "objectives": ["p99 <= 5 ms", "p99.9 <= 20 ms"],
+    }
