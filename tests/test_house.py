@@ -30,7 +30,7 @@ FLOORS = [
     {"cli"},
     {"__main__"},
 ]
-LONGEST_MODULE_LINES = 250
+LONGEST_MODULE_LINES = 270
 STATISTICS = {"numpy", "pandas", "scipy", "statsmodels", "runners"}
 NAMES = {".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
 
