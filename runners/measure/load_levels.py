@@ -27,7 +27,7 @@ CEILING = Cell(System("haproxy-return"), Workload(PING, shape=PILOT))
 """A server with a fixed response: what the load generator drives it to is the generator's own capacity."""
 PACED_SHARE = 0.7
 """Share of its own capacity at which the load generator keeps its schedule (docs/validity.md)."""
-MOST_OF_CAPACITY = 1.1
+MOST_OF_CAPACITY = 1.3
 """The search tries no rate above this multiple of what a closed loop reached."""
 _PILOT = Profile(0.3, 0.7, 1, 1, 1, 1.0, "what each system carries")
 _DIGITS = 3

@@ -85,8 +85,11 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
         print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}", file=sys.stderr, flush=True)
         known = Run(name, run_id)
         before = _measured_minutes(known)
-        given = {**values, "run_id": run_id, "budget_minutes": left / (len(names) - place)}
-        if not given_minutes:
+        given = {**values, "run_id": run_id}
+        # One notebook alone has the time of its own profile.
+        if given_minutes or len(names) > 1:
+            given["budget_minutes"] = left / (len(names) - place)
+        if not given_minutes and len(names) > 1:
             given["min_blocks"] = parameters[place].effective_profile.min_blocks
         try:
             reports.append(_execute(known, given))
