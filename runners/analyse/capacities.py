@@ -21,6 +21,7 @@ from runners.core.records import CONFIRMATION_WINDOW, CONTROL, SEARCH_WINDOW, Bo
 from runners.core.run_manifest import RunManifest
 from runners.core.thresholds import LEAST_OFFERED, MOST_LATE_SHARE
 from runners.machine.topology import parse_cpu_list
+from runners.stats.capacity import bracket
 from runners.stats.estimates import Comparison, as_columns, geometric_mean_interval
 from runners.stats.verdicts import noise_floor, verdict
 
@@ -34,6 +35,7 @@ _COLUMNS += [
     f"{stem}{end}{unit}" for stem, unit in (("capacity", "_rps"), ("ratio", "")) for end in ("", "_low", "_high")
 ]
 _COLUMNS += ["cpus_count", "cpus_low_count", "cpus_high_count", "held_count", "confirmations_count", "confirmed_rps"]
+_VOID = "all searches are void, or the load generator was late"
 _OPPOSITE: dict[Bound, Bound] = {"at least": "at most", "at most": "at least"}
 
 
@@ -44,16 +46,20 @@ def launch_capacities(trials: pd.DataFrame) -> pd.DataFrame:
     -------
     base_workload, objective, system, block; capacity_rps (the largest rate that met the objective, below the smallest that
     did not), failed_rps (that smallest rate), and bound: ``at least`` where no rate failed (then failed_rps is NaN), ``at
-    most`` where none met it (then both are the lowest rate).
+    most`` where none met it (then both are the lowest rate). Left out: a launch in which no rate met it, and the load
+    generator was late at lower ones; of the server this says nothing.
     """
     rows = []
+    lowest = trials[trials["kind"] == SEARCH_WINDOW].groupby(_LAUNCH)["offered_rps"].min() if len(trials) else {}
     for (base, system, block, texts), windows in _sound(trials, SEARCH_WINDOW).groupby(_LAUNCH, sort=False):
         for text in texts.split("; "):
-            met = _met(windows, objective(text)).groupby(windows["offered_rps"]).any()
-            failed_rps = met.index[~met].min()
-            held = met.index[met & ~(met.index >= failed_rps)]
-            bound: Bound = "" if len(held) and failed_rps == failed_rps else "at least" if len(held) else "at most"
-            rows.append((base, text, system, block, held.max() if len(held) else failed_rps, failed_rps, bound))
+            found = bracket(zip(windows["offered_rps"], _met(windows, objective(text)), strict=True))
+            if math.isnan(found.met_rps) and found.missed_rps > lowest[base, system, block, texts]:
+                continue
+            none_met, none_missed = math.isnan(found.met_rps), math.isinf(found.missed_rps)
+            failed_rps = math.nan if none_missed else found.missed_rps
+            bound: Bound = "at most" if none_met else "at least" if none_missed else ""
+            rows.append((base, text, system, block, failed_rps if none_met else found.met_rps, failed_rps, bound))
     return pd.DataFrame(rows, columns=[*_KEYS, "block", "capacity_rps", "failed_rps", "bound"])
 
 
@@ -86,8 +92,9 @@ def build_capacities(manifest: RunManifest, trials: pd.DataFrame, failures: pd.D
 
     Columns
     -------
-    base_workload, objective, system, status; launches_count of launches_made_count; capacity_rps with _low_ and _high_;
-    bound of that; leader (the system with the largest capacity); ratio to the leader with its interval (these hold together
+    base_workload, objective, system, status; launches_count of launches_made_count; capacity_rps with _low_ and _high_
+    (NaN where every launch is a bound); bound of that; leader (the system with the largest capacity);
+    ratio to the leader with its interval (these hold together
     over the systems; of the control: to the system that it repeats), ratio_bound and verdict; cpus_count with _low_ and
     _high_ (for `ROUND_RPS`, if capacity grows with the CPUs); held_count of confirmations_count at confirmed_rps.
     """
@@ -117,10 +124,15 @@ def _family(of_system: dict[str, pd.DataFrame], baseline: str) -> Iterator[dict[
     bounds = {name: _bound(set(own["bound"])) for name, own in of_system.items()}
     systems = [name for name in of_system if name != CONTROL]
     leader = leader_of({name: met[name] for name in systems}) if systems else ""
-    control = _compare(met, failed, CONTROL, baseline, 2) if {CONTROL, baseline} <= met.keys() else None
+    # Two bounds have no ratio.
+    both = {CONTROL, baseline} <= met.keys() and not (bounds[CONTROL] or bounds[baseline])
+    control = _compare(met, failed, CONTROL, baseline, 2) if both else None
     floor = noise_floor(control.interval) if control else math.nan
     for name in sorted(of_system, key=lambda name: (name == CONTROL, -float(np.log(met[name]).mean()))):
         estimate = _widened(*(geometric_mean_interval(side[name].to_numpy()) for side in (met, failed)))
+        if "" not in set(of_system[name]["bound"]):
+            # Every launch is a bound: how far these differ says nothing of the truth.
+            estimate = Interval(estimate.value, math.nan, math.nan)
         row: dict[str, Any] = {
             "system": name,
             "leader": leader,
@@ -172,7 +184,7 @@ def _missing(
             continue
         own = failures[(failures["system"] == system) & (failures["base_workload"] == base)]
         searched = _made(trials, own, base, system)
-        why = str(own["message"].iloc[0]) if len(own) else "all searches are void" if searched else "not searched"
+        why = str(own["message"].iloc[0]) if len(own) else _VOID if searched else "not searched"
         why = manifest.nonconforming.get(manifest.systems[system].server, why)
         for text in workload.shape.objectives:
             yield {

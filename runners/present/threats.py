@@ -74,10 +74,10 @@ def _scheduled(results: Results) -> str:
     rows = cells.dropna(subset=["offered_rps"]) if is_fixed_rate(cells) else cells.iloc[:0]
     if rows.empty or in_bursts(rows).all():
         return ""
-    arrivals = {"poisson": "a Poisson process", "constant": "a constant distance"}
-    kind = arrivals.get(str(results.parameters.get("arrivals", "poisson")), "a schedule")
+    constant = results.parameters.get("arrivals") == "constant"
+    kind = "come at a constant distance" if constant else "are a Poisson process"
     return (
-        f"The load is an open loop whose arrivals have {kind}: real users come in waves, and then wait longer than at the same mean rate. "
+        f"The load is an open loop whose arrivals {kind}: real users come in waves, and then wait longer than at the same mean rate. "
         "A request that finds no free connection waits in the load generator, and that wait is part of its response time."
     )
 

@@ -48,7 +48,7 @@ def built(*windows):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.floats(5_000, 200_000), st.floats(0.3, 3.0))
+@given(st.floats(5_000, 200_000), st.floats(0.3, 0.99) | st.floats(1.01, 3.0))
 def test_the_capacity_of_a_launch_is_the_rate_at_which_the_percentile_crosses_its_limit(service_rps, times):
     crossing = rate_of(GOAL, service_rps)
     row = launch_capacities(pd.DataFrame(searched(service_rps, crossing * times))).iloc[0]
@@ -85,6 +85,13 @@ def test_the_rule_is_the_largest_rate_that_met_below_the_smallest_that_did_not(t
 def test_a_window_in_which_the_generator_was_late_says_nothing_of_the_server(last, bound):
     row = launch_capacities(pd.DataFrame([window(100.0, 0.001), last])).iloc[0]
     assert (row["capacity_rps"], row["bound"]) == (100.0, bound)
+
+
+def test_a_launch_in_which_no_rate_met_the_objective_is_at_most_the_lowest_unless_the_generator_was_late_below():
+    failed = [window(200.0, 0.009), window(100.0, 0.008)]
+    row = launch_capacities(pd.DataFrame(failed)).iloc[0]
+    assert (row["capacity_rps"], row["bound"]) == (100.0, "at most")
+    assert launch_capacities(pd.DataFrame([*failed, window(50.0, 0.001, late=0.2)])).empty
 
 
 def test_a_rate_that_fails_once_and_then_holds_has_held():

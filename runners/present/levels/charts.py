@@ -17,13 +17,14 @@ from runners.analyse.load_levels import base_titles, equal_rates, own_rates
 from runners.analyse.results import Results
 from runners.core.objectives import Objective, objectives
 from runners.core.records import CONTROL, percentile_column
-from runners.core.units import RATES, amount, decimals, format_duration, shortened, unit_of
+from runners.core.units import RATES, WIDEST, amount, decimals, format_duration, shortened, unit_of
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.rows import drawn, from_zero, name_rows
+from runners.present.kit.rows import drawn, from_zero, name_rows, point
 from runners.present.kit.theme import BAD, INK, MARKERS, QUIET, Chart, Style, mixed, panels, styles, themed
 
 _ROWS = 9
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
+_PALE = 0.45  # of the objectives after the first
 _APART = 0.06  # of direct labels, as a share of the axis
 
 
@@ -65,7 +66,7 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
         [titles[base] for base in bases],
         [_ROWS] * len(bases),
         title=title,
-        caption="Open loop: response times count from the intended moment of each request. Log axis; whiskers: 95 % interval.\n"
+        caption="Open loop: response times count from the intended moment. Log axis; whiskers: 95 % interval where it is known.\n"
         "Open markers on top: less than 99 % of the arrivals were completed, so the response times are not those of this rate.",
         description=f"{title}; a line for each of {', '.join(ordered(rows['system']))}. {_longest(rows, name, titles)}",
     )
@@ -84,25 +85,23 @@ def _line(ax: Axes, rows: pd.DataFrame, x: str, name: str, style: Style) -> floa
     """Draw one system; returns where its last point is, as a share of the axis's height."""
     rows, stem = rows.drop_duplicates(x).sort_values(x), name.removesuffix("_s")
     known, lost = rows[rows[name].notna()], rows[rows["saturated"]]
-    estimates = [drawn(*each) for each in known[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()]
+    estimates = [_drawn(*each) for each in known[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()]
     value, low, high = np.array(estimates).reshape(-1, 3).T
     reach = np.clip([value - low, high - value], 0, None)
     common: dict[str, Any] = {"color": style.color, "marker": style.marker, "markersize": 4.5, "linewidth": 1.4}
     ax.errorbar(known[x], value, yerr=reach, elinewidth=1.2, **common)
     top = ax.get_ylim()[1] / 1.12
     if len(lost):
-        ax.plot(
-            lost[x],
-            [top] * len(lost),
-            style.marker,
-            color=style.color,
-            markerfacecolor="white",
-            markersize=5.5,
-            clip_on=False,
-        )
+        hollow: dict[str, Any] = {"color": style.color, "markerfacecolor": "white", "markersize": 5.5, "clip_on": False}
+        ax.plot(lost[x], [top] * len(lost), style.marker, **hollow)
     end = top if len(lost) and (known.empty or lost[x].max() > known[x].max()) else float(value[-1])
     low_end, high_end = np.log(ax.get_ylim())
     return float((math.log(end) - low_end) / (high_end - low_end))
+
+
+def _drawn(value: float, low: float, high: float) -> tuple[float, float, float]:
+    """Return an estimate as it is drawn: an interval that is printed as not known has no whisker."""
+    return drawn(value, *((math.nan, math.nan) if 0 < low * WIDEST < high else (low, high)))
 
 
 def _direct_labels(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
@@ -124,7 +123,11 @@ def _direct_labels(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
 def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Objective]) -> None:
     stem = name.removesuffix("_s")
     values = [
-        *rows[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy().flat,
+        *(
+            end
+            for each in rows[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()
+            for end in _drawn(*each)
+        ),
         *(goal.limit_s for goal in goals),
     ]
     seen = [value for value in values if value > 0] or [1e-3]
@@ -187,7 +190,8 @@ def capacities(results: Results) -> Chart:
 
 def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: Mapping[str, Style]) -> None:
     systems = ordered(frame["system"])
-    top = float(frame[["capacity_rps", "capacity_high_rps"]].max().max())
+    ends = frame[["capacity_rps", "capacity_low_rps", "capacity_high_rps"]].astype(float).to_numpy()
+    top = max(max(_drawn(*each)) for each in ends)
     factor, unit = unit_of(top, RATES)
     middle = (len(goals) - 1) / 2
     for row, system in enumerate(systems):
@@ -196,38 +200,19 @@ def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: M
             if goal not in own.index:
                 continue
             parts = (own.loc[goal, f"capacity{end}_rps"] / factor for end in ("", "_low", "_high"))
-            color = mixed(look[system].color, 0.0 if place == 0 else 0.45)
-            _estimate(
-                ax,
-                row + (place - middle) * 0.28,
-                drawn(*parts),
-                str(own.loc[goal, "bound"]),
-                color,
-                MARKERS[place % len(MARKERS)],
-            )
+            style = Style(mixed(look[system].color, _PALE * (place > 0)), MARKERS[place % len(MARKERS)])
+            _estimate(ax, row + (place - middle) * 0.28, _drawn(*parts), str(own.loc[goal, "bound"]), style)
         _values(ax, row, system, own.reindex([goal for goal in goals if goal in own.index]), factor)
     name_rows(ax, systems)
     # Room for the values of all objectives.
     from_zero(ax, top / factor * (1 + 0.12 * len(goals)), unit)
 
 
-def _estimate(ax: Axes, y: float, estimate: tuple[float, float, float], bound: str, color: str, marker: str) -> None:
-    value, low, high = estimate
-    reach = [[max(0.0, value - low)], [max(0.0, high - value)]]
-    face = color if not bound else "white"
-    ax.errorbar(value, y, xerr=reach, fmt=marker, color=color, markerfacecolor=face, markersize=5, elinewidth=1.6)
-    arrow = {"at least": ("▶", 9), "at most": ("◀", -9)}.get(bound)
-    if arrow:
-        ax.annotate(
-            arrow[0],
-            (value, y),
-            xytext=(arrow[1], -0.5),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=7,
-            color=color,
-        )
+def _estimate(ax: Axes, y: float, estimate: tuple[float, float, float], bound: str, style: Style) -> None:
+    point(ax, y, estimate, style, filled=not bound)
+    arrow, shift = {"at least": ("▶", 9), "at most": ("◀", -9)}.get(bound, ("", 0))
+    common: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": 7}
+    ax.annotate(arrow, (estimate[0], y), xytext=(shift, -0.5), color=style.color, **common)
 
 
 def _values(ax: Axes, row: int, system: str, own: pd.DataFrame, factor: float) -> None:
@@ -236,21 +221,16 @@ def _values(ax: Axes, row: int, system: str, own: pd.DataFrame, factor: float) -
         f"{_SIGNS.get(str(each.bound), '')}{each.capacity_rps / factor:.{decimals(each.capacity_rps / factor)}f}"
         for each in own.itertuples()
     ]
-    end = own[["capacity_rps", "capacity_high_rps"]].max().max() / factor
-    words: dict[str, Any] = {
-        "xytext": (16 if own["bound"].any() else 8, 0),
-        "textcoords": "offset points",
-        "va": "center",
-    }
-    ax.annotate("  ·  ".join(said), (end, row), fontsize=8.5, color=QUIET if system == CONTROL else INK, **words)
+    ends = own[["capacity_rps", "capacity_low_rps", "capacity_high_rps"]].astype(float).to_numpy()
+    end = max(max(_drawn(*each)) for each in ends) / factor
+    words: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
+    ax.annotate("  ·  ".join(said), (end, row), xytext=(16, 0), color=QUIET if system == CONTROL else INK, **words)
 
 
 def _largest(frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
     rows = without_control(frame).drop_duplicates(["base_workload", "objective"])
     parts = [
-        f"{titles[row.base_workload]}, {row.objective}: most {row.bound} {amount(row.capacity_rps, RATES)}, {row.system}".replace(
-            "  ", " "
-        )
+        f"{titles[row.base_workload]}, {row.objective}: most {_SIGNS.get(row.bound, '')}{amount(row.capacity_rps, RATES)}, {row.system}"
         for row in rows.itertuples()
     ]
     return "; ".join(parts)
@@ -262,7 +242,7 @@ def _objectives(results: Results) -> list[Objective]:
 
 def _handles(goals: Sequence[Objective]) -> list[Artist]:
     return [
-        Line2D([], [], color=mixed(INK, 0.0 if place == 0 else 0.45), marker=MARKERS[place % len(MARKERS)], linestyle="", markersize=5,
+        Line2D([], [], color=mixed(INK, _PALE * (place > 0)), marker=MARKERS[place % len(MARKERS)], linestyle="", markersize=5,
                label=shortened(goal.title, 30))
         for place, goal in enumerate(goals)
     ]  # fmt: skip

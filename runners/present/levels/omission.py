@@ -13,7 +13,7 @@ from runners.core.units import format_duration
 from runners.present.kit.theme import HUES, QUIET, Chart, panels, themed
 from runners.stats.queues import EVERY_S, STALL_S, stalled_response_s
 
-_SHAPES = {"open": "open loop: 1,000/s, from the intended moment", "closed": "closed loop: sends after each response"}
+_SHAPES = {"open": "open loop", "closed": "closed loop"}
 _COLORS = {"open": HUES[1], "closed": HUES[0]}
 
 
@@ -39,7 +39,7 @@ def _chart(curves: pd.DataFrame) -> Chart:
         ["the same server, which stands still for 100 ms in every second"],
         [11],
         title="Coordinated omission: a closed loop hides a stall",
-        caption="A closed loop sends nothing while it waits: of a stall it sees one response a connection. Users do not wait to arrive.\n"
+        caption="A closed loop sends nothing while it waits, so it sees a stall once a connection. In an open one requests still arrive.\n"
         "Grey: the response times of arrivals at any moment, by calculation. Both axes logarithmic; further right is rarer.",
         description=_described(curves),
     )
@@ -53,8 +53,8 @@ def _chart(curves: pd.DataFrame) -> Chart:
         ax.plot(1 / (1 - own["percentile"] / 100), own["value_s"], color=_COLORS[shape])
         at = own.iloc[(own["percentile"] - (96.0 if shape == "open" else 98.0)).abs().argmin()]
         # Where neither the other curve nor the calculated one is.
-        offset, side = ((0, -16), "left") if shape == "closed" else ((-14, 10), "right")
-        _name(ax, 1 / (1 - at["percentile"] / 100), at["value_s"], words, _COLORS[shape], offset, side)
+        offset = (0, -16) if shape == "closed" else (10, -14)
+        _name(ax, 1 / (1 - at["percentile"] / 100), at["value_s"], words, _COLORS[shape], offset)
     _axes(ax, [*curves["value_s"], STALL_S])
     return chart
 

@@ -54,13 +54,20 @@ def most(results: Results, base: str, goal: str) -> str:
     others = rows[rows["system"] != leader["system"]]
     if others["ratio_low"].isna().all():
         return f"{title}: {leader['system']} shows most at {keeps}: {_capacity(leader)}, {count}; one launch decides nothing."
-    ties = list(others[others["verdict"] != "slower"]["system"])
     less = others[others["verdict"] == "slower"]
     behind = f", {_times(less.iloc[-1])} {less['system'].iloc[-1]}" if len(less) else ""
-    if ties:
-        names = listing([leader["system"], *ties])
-        return f"{title}: {names} tie for most at {keeps}: {leader['system']} {_capacity(leader)}{behind}, {count}."
-    return f"{title}: {leader['system']} carries most at {keeps}: {_capacity(leader)}{behind}, {count}."
+    known = f"{_capacity(leader)}{behind}, {count}"
+    capped = others["bound"] == "at least" if leader["bound"] == "at least" else pd.Series(False, index=others.index)
+    apart = others["verdict"] == "not comparable"
+    aside = listing(list(others[apart & ~capped]["system"]))
+    rest = f"; not ranked with it: {aside}" if aside else ""
+    if capped.any():
+        names = listing([leader["system"], *others[capped]["system"]])
+        return f"{title}: {names} keep {keeps} at the highest rates tried: {leader['system']} {known}{rest}."
+    ties = listing([leader["system"], *others[others["verdict"].isin(["undecided", "equivalent"])]["system"]])
+    if ties != leader["system"]:
+        return f"{title}: {ties} tie for most at {keeps}: {leader['system']} {known}{rest}."
+    return f"{title}: {leader['system']} carries most at {keeps}: {known}{rest}."
 
 
 def _is(frame: pd.DataFrame, base: str, goal: str) -> pd.Series:
@@ -77,7 +84,7 @@ def _family(results: Results, base: str, goal: str) -> pd.DataFrame:
 
 def _capacity(row: Mapping[str, Any]) -> str:
     said = quantity(row["capacity_rps"], row["capacity_low_rps"], row["capacity_high_rps"], RATES)
-    said = f"{said} ({_UNKNOWN})" if pd.isna(row["capacity_low_rps"]) else said
+    said = f"{said} ({_UNKNOWN})" if pd.isna(row["capacity_low_rps"]) and not row["bound"] else said
     bound = "an unknown bound of" if row["bound"] == "unknown" else row["bound"]
     return f"{bound} {said}".strip()
 
