@@ -108,7 +108,7 @@ def test_the_progress_is_seen_then_charts_tables_and_conclusions(page):
 
 
 def test_a_table_keeps_its_own_look_among_jupyterlab_s(page):
-    table = cell(page, "tables.results(").locator(".wb-table").first
+    table = cell(page, "tables.costs(").locator(".wb-table").first
     table.scroll_into_view_if_needed()
     assert table.evaluate("table => table.parentElement.scrollWidth <= table.parentElement.clientWidth")
     stripes = table.locator("tbody tr").evaluate_all(
@@ -122,7 +122,7 @@ def test_text_in_tables_follows_the_dark_theme(page):
     for item in ("Theme", "JupyterLab Dark"):
         page.locator(".lm-Menu-itemLabel").get_by_text(item, exact=True).click()
     page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
-    table = cell(page, "tables.results(").locator(".wb-table").first
+    table = cell(page, "tables.costs(").locator(".wb-table").first
     found = table.evaluate(
         """table => ['td:not([class*=bad])', 'th[scope=row]', '.wb-group', 'caption'].map(name => {
              const part = table.querySelector(name);
