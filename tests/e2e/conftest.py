@@ -29,7 +29,7 @@ def quick(experiment):
     return ["run", experiment, "--profile", "quick", "--run-id", "e2e", *given]
 
 
-_BUSY_MACHINE = re.compile(r"all trials are void \((steal|other load): [^;]*\)\)")
+_BUSY_MACHINE = re.compile(r"all trials are void \((?:(?:steal|other load|schedule): [^;]*(?:; |\)))+")
 _TRIES = 3
 
 
