@@ -10,7 +10,7 @@ from runners.stats.queues import DELAY_S, stalled_response_s
 CEILING_OF = "haproxy-return"
 """A server with a fixed response."""
 KNOWN = {"calibration+stalled": (50.0, 99.0, 99.9), "calibration+delayed": (50.0,)}
-"""Systems whose response times are known by calculation, and the percentiles that are."""
+"""System → the percentiles of its response time that are known by calculation."""
 
 
 def driven(cells: pd.DataFrame) -> pd.DataFrame:

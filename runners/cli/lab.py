@@ -31,7 +31,7 @@ def open_lab(folder: Path, port: int, browser: bool) -> None:
 
     settings = _settings(folder, port, browser)
     server = LabApp.initialize_server(argv=[f"--{name}={value}" for name, value in settings.items()])
-    # Jupyter's own way with Ctrl-C is to prompt, or, away from a terminal, to leave the kernels to themselves.
+    # At Ctrl-C Jupyter itself prompts; without a terminal it leaves its kernels running.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: server.stop(from_signal=True))
     # It listens by now, and responds as soon as it has started.
@@ -54,7 +54,7 @@ def _settings(folder: Path, port: int, browser: bool) -> dict[str, object]:
         # Nothing is requested from the network.
         "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
         "LabApp.news_url": None,
-        "LabApp.app_settings_dir": Path(__file__).parent / "lab_settings",  # nor is the user prompted for it
+        "LabApp.app_settings_dir": Path(__file__).parent / "lab_settings",  # no prompt about it either
         "LabApp.extension_manager": "readonly",
     }
 

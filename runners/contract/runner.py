@@ -14,7 +14,7 @@ from runners.core.workloads import WORKLOADS
 
 DEFAULT_PARAMETERS = {"db": "my_database_1", "table": "my_table_1", "ms": "1"}
 
-# After so many without_response requests the rest would only be waited for.
+# After so many requests without a response, the rest would only run into their timeouts.
 _MOST_SILENCES = 3
 
 

@@ -1,4 +1,4 @@
-"""Check what a run was given before its notebook starts: the command line responses at once, not after the kernel and the lock."""
+"""Check what a run was given before its notebook starts: the command line reports an error at once, not after the kernel and the lock."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def verify_server(
     ):
         if isinstance(process, Backend):
             process.work()
-        # A database responses queries, not requests.
+        # A database serves queries, not requests.
         findings = check(process.url, server.serves) if server.serves else []
     if server.role == "proxy":
         findings += _try_relaying(artifact, cpus)

@@ -53,7 +53,7 @@ MOST_RAMP_UP_S = 40.0
 # A warm-up is for the server's code and heap: it needs no more connections than this, which are open at once.
 MOST_WARM_UP_CONNECTIONS = 100
 _LOOK_S = 0.005
-# A server of 10,000 requests/s responses every connection three times in a window of this many seconds per connection.
+# A server of 10,000 requests/s responds three times on every connection in a window of this many seconds per connection.
 _WINDOW_PER_CONNECTION_S = 3 / 10_000
 # Of one connection; of one more when more than half of the ports are taken (Linux looks through every second port first).
 _OPEN_S, _SEARCH_S = 3e-5, 1e-3

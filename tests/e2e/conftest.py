@@ -17,7 +17,7 @@ SHORT = {
     "01-ping": {"systems": "gin,drogon", "batch_sizes": 1, "max_blocks": 2},
     "02-json-decode": {"systems": "drogon+simdjson,gin+encoding/json", "batch_sizes": 10, "max_blocks": 2},
     "03-json-roundtrip": {"systems": "drogon+simdjson,gin+encoding/json", "batch_sizes": 1, "max_blocks": 2},
-    "04-text-json-sql": {"systems": "net-http,node", "counts": 20, "max_blocks": 2},
+    "04-text-json-sql": {"systems": "net-http,node", "counts": "20,1", "max_blocks": 2},
 }
 EXPERIMENTS = tuple(SHORT)
 

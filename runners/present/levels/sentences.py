@@ -138,7 +138,7 @@ def _cpu(row: Mapping[str, Any]) -> str:
 
 
 def agreed(cost_spread: CostSpread | None) -> str:
-    """Return the sentence about how far the CPU times differ per request between sessions."""
+    """Return the sentence about how far the CPU times per request differ between sessions."""
     if cost_spread is None:
         return ""
     spread = cost_spread.spread
