@@ -67,7 +67,7 @@ def build_levels(manifest: RunManifest, cells: pd.DataFrame, trials: pd.DataFram
 
 
 def _achieved(trials: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Return (system, workload) → completed share of the arrivals; of a cell whose trials are all void, of these."""
+    """Return (system, workload) → completed share of the arrivals; void trials count only where a cell has no others."""
     windows = trials[trials["kind"] == WINDOW]
     if "achieved_fraction" not in windows:
         return {}

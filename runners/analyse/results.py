@@ -160,7 +160,7 @@ class Results(RunRecord):
 
     @cached_property
     def shape_ratios(self) -> pd.DataFrame:
-        """Throughput of each cell whose closed loop has a shape of its own, over that of the same cell in the run's own load.
+        """Return the throughput of each cell with a closed loop of its own over that of the same cell in the run's load.
 
         Columns
         -------

@@ -45,8 +45,8 @@ def response_column(percentile: float) -> str:
 
 _LATENESS = ("on_time_fraction", "late_p99_s", "late_fraction")
 OPEN_LOOP = (*map(response_column, PERCENTILES), *_LATENESS, "achieved_fraction")
-"""Of a window whose arrivals were scheduled: percentiles of the response times; the share of the sends at most `PACED_S` late, the
-p99 of their lateness, and the share of those later than `LATE_S`; and the share of the arrivals that got a correct response."""
+"""Columns of a window with scheduled arrivals: percentiles of the response times; the share of the sends at most `PACED_S` late, the
+p99 of their lateness, and the share of those later than `LATE_S`; and the share of the arrivals with a correct response."""
 
 
 @dataclass(frozen=True)

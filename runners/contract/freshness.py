@@ -55,7 +55,7 @@ def unchanged(connection: Connection, message: Message, vector: Vector, workload
 
 
 def check(base_url: str, service: Service) -> list[Finding]:
-    """Send requests to a service whose responses are dynamic again and again, over several connections."""
+    """Send requests to a dynamic service repeatedly, over several connections."""
     about = WORKLOADS[service.workload]
     count = MOST_ROWS if about.size == "count" else None
     vector = Vector("", (), {"suffix": query_of(count)}, expected(service.workload, count))

@@ -65,6 +65,7 @@ class Experiment:
     load_levels : rates that are planned when measuring starts, as shares of what each system carries
     also : cells that are measured besides, and not compared
     profiles : the amount of measuring, where it differs from that of other experiments
+    same_servers : whether a workload that no named system serves is measured on the other systems of their servers
 
     Raises
     ------
@@ -89,6 +90,7 @@ class Experiment:
         load_levels: LoadLevels | None = None,
         also: Sequence[Cell] = (),
         profiles: Mapping[str, Profile] = PROFILES,
+        same_servers: bool = False,
     ) -> None:
         self.selected_runs: dict[str, str] | None = None  # for the manifest
         self.run_plan = plan_run(
@@ -106,6 +108,7 @@ class Experiment:
             load_levels=load_levels,
             also=also,
             profiles=profiles,
+            same_servers=same_servers,
         )
 
     @property

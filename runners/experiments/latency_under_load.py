@@ -45,6 +45,7 @@ def latency_under_load(namespace: Mapping[str, Any]) -> Experiment:
         load_levels=levels(parameters),
         also=[Cell(STALLING, Workload(PING, shape=shape)) for shape in (OPEN, CLOSED)],
         profiles=PROFILES,
+        same_servers=True,
     )
 
 

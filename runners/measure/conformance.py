@@ -13,7 +13,8 @@ import runners.contract
 from runners.contract.conformance import check, check_without_backend
 from runners.contract.findings import Finding
 from runners.contract.proxy import check as proxy_check, rig as proxy_rig
-from runners.contract.proxy.cases import CASES, Proxy
+from runners.contract.proxy.cases import CASES
+from runners.contract.proxy.rig import Proxy
 from runners.contract.vectors.model import PATH as VECTORS
 from runners.core.run_manifest import RelayNote, RelayNotes
 from runners.core.workloads import RELAY

@@ -72,12 +72,14 @@ def design(
     own_shapes: Mapping[str, Sequence[LoadProfile]] = MappingProxyType({}),
     fresh: bool = False,
     only: Collection[tuple[str, str]] = (),
+    same_servers: bool = False,
 ) -> Design:
     """Return the cells of all systems that serve `workloads` (or those named), of the first one's control, and of their floors.
 
     A workload is measured in each of `shapes`, or in those that `own_shapes` has for it. Servers of the role ``reference`` take part
     only where they are named; a backend that serves a workload itself is the direct access to it, and comes first. `only`, (system,
-    workload's label), leaves out all other cells, and names its systems.
+    workload's label), leaves out all other cells, and names its systems. With `same_servers`, a workload that none of `systems` serves is
+    measured on the other systems of their servers.
 
     Raises
     ------
@@ -89,7 +91,7 @@ def design(
             "parameter systems: a system is named twice", "name each once; the A/A control is entered by itself"
         )
     named = systems or list(dict.fromkeys(name for name, _ in only))
-    chosen = [catalogue.system(name, list(workloads)) for name in named]
+    chosen = [catalogue.system(name, list(WORKLOADS if same_servers else workloads)) for name in named]
     sizes = {"operations": batch_sizes, "delay_ms": delays_ms, "count": counts}
     compared = tuple(
         replace(variant, shape=shape)
@@ -102,18 +104,23 @@ def design(
 
     def rank(system: System) -> tuple[bool, int]:
         """Return the sort key of a system: the user's order; else those first that can be compared in most workloads."""
-        if chosen:
+        if system in chosen:
             return False, chosen.index(system)
+        if chosen:
+            return False, [each.server for each in chosen].index(system.server)
         return catalogue.server(system.server).role != "backend", -breadth[system]
+
+    def serving_of(workload: str) -> list[System]:
+        """Return the systems that a workload is measured on."""
+        found = catalogue.systems(workload)
+        if not chosen:
+            return [system for system in found if catalogue.server(system.server).role != "reference"]
+        servers = {system.server for system in chosen} if same_servers and not set(chosen) & set(found) else ()
+        return [system for system in found if system in chosen or system.server in servers]
 
     cells: list[Cell] = []
     for workload in compared:
-        serving = [
-            system
-            for system in catalogue.systems(workload.name)
-            if (system in chosen if chosen else catalogue.server(system.server).role != "reference")
-            and (not only or (system.name, workload.label) in only)
-        ]
+        serving = [system for system in serving_of(workload.name) if not only or (system.name, workload.label) in only]
         if serving:
             serving.sort(key=rank)
             cells += [Cell(system, workload) for system in [*serving, replace(serving[0], control=True)]]

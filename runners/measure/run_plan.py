@@ -112,6 +112,7 @@ def plan_run(
     load_levels: LoadLevels | None = None,
     also: Sequence[Cell] = (),
     profiles: Mapping[str, Profile] = PROFILES,
+    same_servers: bool = False,
 ) -> RunPlan:
     """Plan a run; the arguments are those of :class:`runners.experiments.experiment.Experiment`.
 
@@ -143,6 +144,7 @@ def plan_run(
                 own_shapes=own_load_shapes(fits),
                 fresh=fresh,
                 only=only,
+                same_servers=same_servers,
             ),
         ),
         run.read().rates if run.exists else None,

@@ -4,9 +4,9 @@ import psutil
 import pytest
 
 from runners.contract.proxy import cases as relay_cases
-from runners.contract.proxy.cases import CASES, Proxy
+from runners.contract.proxy.cases import CASES
 from runners.contract.proxy.check import check
-from runners.contract.proxy.rig import Backend
+from runners.contract.proxy.rig import Backend, Proxy
 from tests.contract.fake_relay import relay_with
 
 SAME = "the same bytes arrive, both ways"

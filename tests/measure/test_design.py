@@ -145,3 +145,21 @@ def test_the_floors_are_open_beside_what_they_are_the_floor_of():
     found = design(Catalogue(), ["decode"], floor="discard", batch_sizes=[1, 10])
     groups = [{cell.workload.label for cell in group} for group in side_by_side(found.cells)]
     assert groups == [{"decode-1", "discard-1"}, {"decode-10", "discard-10"}]
+
+
+def test_a_workload_that_no_named_system_serves_is_measured_on_their_servers_where_that_is_wanted():
+    named = ["drogon+simdjson", "gin+encoding/json"]
+    found = design(Catalogue(), ["decode", "ping", "sql1"], systems=named, batch_sizes=[10], same_servers=True)
+    by_workload = {
+        name: [cell.system.name for cell in found.cells if cell.workload.name == name]
+        for name in ("decode", "ping", "sql1")
+    }
+    assert by_workload == {
+        "decode": [*named, "control"],
+        "ping": ["drogon", "gin"],
+        "sql1": ["drogon+libpq", "gin"],
+    }
+    alone = design(Catalogue(), ["ping"], systems=named, same_servers=True)
+    assert [cell.system.name for cell in alone.cells] == ["drogon", "gin", "control"]
+    with pytest.raises(WrkbookError, match="serves ping"):
+        design(Catalogue(), ["ping"], systems=named)

@@ -11,9 +11,8 @@ import psutil
 import pytest
 
 from runners.contract.conformance import check
-from runners.contract.proxy.cases import Proxy
 from runners.contract.proxy.check import check as check_relaying
-from runners.contract.proxy.rig import Backend as ScriptedBackend, connected
+from runners.contract.proxy.rig import Backend as ScriptedBackend, Proxy, connected
 from runners.measure.sampling import role_sample
 from runners.systems.backend import backends_of
 from runners.systems.build import build

@@ -39,7 +39,7 @@ def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
 
 
 def search_checks(record: TrialRecord, windows: Windows) -> list[Check]:
-    """Return the checks of a trial whose windows search or confirm a rate: overload and lateness are part of a search.
+    """Return the checks of a trial that searches or confirms a rate: overload and lateness are part of a search.
 
     A window with interference makes no trial void, since a rate is missed only in two windows.
     """

@@ -74,7 +74,7 @@ def _best(experiment: str, run_id: str, base: Path) -> SelectedRun:
 
 
 def _by_rank(known: Iterable[Run], run_id: str) -> list[Run]:
-    """Return the runs whose manifest can be read, the best first."""
+    """Return the runs with a readable manifest, the best first."""
     ranked = []
     for run in known:
         try:

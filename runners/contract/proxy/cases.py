@@ -14,9 +14,8 @@ from typing import Literal
 
 from runners.contract.proxy.rig import (
     PATIENCE_S,
-    Backend,
     DifferenceError,
-    Pair,
+    Proxy,
     Sending,
     connected,
     ends,
@@ -40,19 +39,6 @@ _IDLE_S = 5.0
 _END_S = 2.0
 
 Severity = Literal["required", "reported"]
-
-
-@dataclass(frozen=True)
-class Proxy:
-    """A running proxy, the backend that it was started for, and what its processes hold in memory."""
-
-    port: int
-    backend: Backend
-    memory_bytes: Callable[[], int]
-
-    def pair(self) -> Pair:
-        """A new connection through the proxy."""
-        return self.backend.pair(self.port)
 
 
 @dataclass(frozen=True)

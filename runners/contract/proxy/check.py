@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runners.contract.proxy.cases import CASES, Case, Proxy, Severity
-from runners.contract.proxy.rig import DifferenceError
+from runners.contract.proxy.cases import CASES, Case, Severity
+from runners.contract.proxy.rig import DifferenceError, Proxy
 
 
 @dataclass(frozen=True)

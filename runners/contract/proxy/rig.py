@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -195,3 +195,16 @@ def _more(source: socket.socket, most: int) -> bytes:
         return source.recv(min(most, _CHUNK_BYTES))
     except TimeoutError:
         raise DifferenceError(f"nothing was received for {PATIENCE_S:.0f} s") from None
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """A running proxy, the backend that it was started for, and what its processes hold in memory."""
+
+    port: int
+    backend: Backend
+    memory_bytes: Callable[[], int]
+
+    def pair(self) -> Pair:
+        """A new connection through the proxy."""
+        return self.backend.pair(self.port)

@@ -206,8 +206,9 @@ def builds(results: Results) -> Chart:
     published = results.published_amounts.dropna(subset=["build_s"]) if len(rows) else pd.DataFrame()
     beside = [] if published.empty else published.to_dict("records")
     kinds = {"cold": "cold_s", "warm": "warm_s", "incremental": "incremental_s"}
-    titles = {"cold": "clean build, cold compiler cache", "warm": "clean build, warm compiler cache"}
-    titles["incremental"] = "after a change of one file"
+    titles = {kind: f"clean build, {kind} compiler cache" for kind in kinds} | {
+        "incremental": "after a change of one file"
+    }
     shown = list(kinds) if rows else []
     chart, axes = panels(
         [titles[kind] for kind in shown],
@@ -217,16 +218,13 @@ def builds(results: Results) -> Chart:
         "that Go came with its library compiled, which with a cold cache Go compiles here."
         if rows
         else "The quick profile leaves them out; -p build_times yes times them.",
-        description="; ".join(f"{row['system']} {row['cold_s']:.3g} s" for row in rows if pd.notna(row["cold_s"]))
+        description="; ".join(f"{row['system']} {row['cold_s']:.3g} s" for row in rows if row["cold_s"] > 0)
         or "No builds.",
     )
     for ax, kind in zip(axes, shown, strict=True):
         bars = [(row["system"], row[kinds[kind]], style_of[row["system"]].color, row["failure"]) for row in rows]
-        bars += [
-            (f"{row['system']} (published)", row["build_s"], mixed(QUIET, 0.5), "")
-            for row in beside
-            if kind in _PUBLISHED_BESIDE
-        ]
+        also = beside if kind in _PUBLISHED_BESIDE else []
+        bars += [(f"{row['system']} (published)", row["build_s"], mixed(QUIET, 0.5), "") for row in also]
         _build_panel(ax, bars)
     return chart
 

@@ -121,6 +121,7 @@ def _direct_labels(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
 
 
 def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Objective]) -> None:
+    """Scale the axis of response times to values and objectives, and draw a line for each objective."""
     stem = name.removesuffix("_s")
     values = [
         *(
@@ -147,6 +148,7 @@ def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Obje
 
 
 def _load_axis(ax: Axes, rows: pd.DataFrame, x: str, label: str) -> None:
+    """Scale the axis of the load: requests per second, or shares of a capacity."""
     top = float(rows[x].max())
     ax.set_xlim(0, top * 1.04)
     ax.xaxis.set_major_locator(MaxNLocator(5))

@@ -244,6 +244,7 @@ def provenance(machine: Mapping[str, Any], versions: Mapping[str, Any], paramete
 
 
 def _facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401  (whatever JSON holds)
+    """Yield nested facts under dotted names, as text."""
     if isinstance(value, Mapping) and value:
         for key, part in value.items():
             yield from _facts(part, f"{name}.{key}" if name else str(key))
