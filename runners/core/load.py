@@ -110,6 +110,7 @@ class LoadResult:
     scheduled_count : arrivals of an open loop that has a schedule
     response_time : from the intended send, where the generator knows it; with the requests that got no response, as lower bounds
     lateness : of the sends of an open loop, after they were due and a connection was free
+    cpu_s : CPU time of the load generator since its start, where it reports that
     """
 
     requests_count: int
@@ -126,6 +127,7 @@ class LoadResult:
     scheduled_count: int | None = None
     response_time: Histogram | None = None
     lateness: Histogram | None = None
+    cpu_s: float | None = None
 
     @property
     def throughput_rps(self) -> float:

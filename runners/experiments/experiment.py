@@ -30,7 +30,7 @@ from runners.measure.conformance import build_all, full_image, verify_server
 from runners.measure.design import DELAYS_MS, Cell
 from runners.measure.fixed_rates import FixedRateLoad, plan_rates, with_rates
 from runners.measure.load import LoadContext
-from runners.measure.load_levels import LoadLevels, most_rates, plan_levels
+from runners.measure.load_levels import LoadLevels, plan_levels, search_ranges
 from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.run import measure
 from runners.measure.run_plan import USABLE_CPUS, plan_run
@@ -238,6 +238,6 @@ class Experiment:
             nonconforming=nonconforming,
             generator=plan.generators[0].name,
             idle_other=idle_other(self.run),
-            most_rps=most_rates(plan.design, self.run.read().rates if self.run.exists else None),
+            search_ranges=search_ranges(plan.design, self.run.read().rates if self.run.exists else None),
             poisson=self.parameters.arrivals == "poisson",
         )

@@ -25,6 +25,7 @@ class Generator(Protocol):
     built_by : the folder of ``servers/`` that builds it, or something for it, shown at /build; None where nothing is built
     clock : the library in its sandbox that lets its clock stand still while it is stopped (``servers/wrk/clock.cpp``); None: it cannot
         be measured in time slices
+    reports_cpu : whether its report holds its own CPU time: then no sample has to be taken while it keeps a schedule
     opens_first : whether it opens all its connections before it sends the first request, and ends when it gets SIGINT
     """
 
@@ -33,6 +34,7 @@ class Generator(Protocol):
     built_by: str | None
     clock: str | None
     opens_first: bool
+    reports_cpu: bool
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write what :meth:`command` refers to into a folder, once for any number of windows."""

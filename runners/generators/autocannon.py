@@ -50,6 +50,7 @@ class Autocannon:
     built_by: str | None = "autocannon"
     clock: str | None = None
     opens_first: bool = False
+    reports_cpu: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write the script and the body of the request."""

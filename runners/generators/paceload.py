@@ -100,6 +100,7 @@ class Paceload:
     built_by: str | None = "paceload"
     clock: str | None = None
     opens_first: bool = False
+    reports_cpu: bool = True
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write the body of the request."""
@@ -164,6 +165,7 @@ class Paceload:
             response_time=report.response.in_us if load.rate_rps else None,
             lateness=report.lateness.in_us if load.rate_rps else None,
             scheduled_count=report.scheduled if load.rate_rps else None,
+            cpu_s=report.cpu_s,
             warnings=tuple(_warnings(report, load)),
         )
 

@@ -61,6 +61,7 @@ class PerfGauge:
     built_by: str | None = "perf-gauge"
     clock: str | None = None
     opens_first: bool = False
+    reports_cpu: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write the script, the body of the request, and how perf-gauge is to log."""

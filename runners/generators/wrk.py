@@ -39,6 +39,7 @@ class Wrk:
     built_by: str | None = "wrk"
     clock: str | None = "/build/clock.so"
     opens_first: bool = True
+    reports_cpu: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:
         """Write the script and the body of the request."""

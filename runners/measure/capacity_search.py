@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -24,13 +25,16 @@ class CapacitySearch:
 
     Attributes
     ----------
+    first_rps : float
+        The first rate: a little less than what a closed loop reached.
     most_rps : float
-        No rate is above it: what the load generator can pace, or a little more than what the system carries.
+        No rate is above it: what the load generator can pace.
     windows : list of (float, LoadResult)
         Rate and report of each window.
     """
 
     objectives: Sequence[Objective]
+    first_rps: float
     most_rps: float
     windows: list[tuple[float, LoadResult]] = field(default_factory=list)
 
@@ -47,27 +51,22 @@ class CapacitySearch:
         unpaced = {rate for rate in late if late.count(rate) >= TRIES_OF_A_RATE}
         if len(unpaced) >= _MOST_UNPACED:
             return None
-        most = min(self.most_rps, *unpaced) if unpaced else self.most_rps
         for goal in self.objectives:
-            rate = self._next_of(goal, most, unpaced)
+            rate = self._next_of(goal, unpaced)
             if rate is not None:
                 return rate
         return None
 
-    def _next_of(self, goal: Objective, most_rps: float, unpaced: set[float]) -> float | None:
+    def _next_of(self, goal: Objective, unpaced: set[float]) -> float | None:
         windows = [(rate, met(result, goal)) for rate, result in self.windows if on_schedule(result)]
         tried = [rate for rate, _ in windows]
         found = bracket(windows)
-        if (
-            tried.count(found.missed_rps) < TRIES_OF_A_RATE
-            and found.missed_rps in tried
-            and found.missed_rps not in unpaced
-        ):
+        if found.missed_rps not in unpaced and tried.count(found.missed_rps) in range(1, TRIES_OF_A_RATE):
             return found.missed_rps
-        rate = next_rate(found, most_rps)
+        lowest = min(unpaced, default=math.inf)
+        rate = next_rate(found, self.first_rps, self.most_rps, lowest)
         rounded = None if rate is None else float(f"{rate:.{_DIGITS - 1}e}")
-        known = {found.met_rps, found.missed_rps, *([most_rps] if most_rps < self.most_rps else [])}
-        return None if rounded in known else rounded
+        return None if rounded in (found.met_rps, found.missed_rps, lowest) else rounded
 
 
 def on_schedule(result: LoadResult) -> bool:

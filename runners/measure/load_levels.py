@@ -26,9 +26,12 @@ PILOT = LoadProfile("pilot", Paceload.name)
 CEILING = Cell(System("haproxy-return"), Workload(PING, shape=PILOT))
 """A server with a fixed response: what the load generator drives it to is the generator's own capacity."""
 PACED_SHARE = 0.7
-"""Share of its own capacity at which the load generator keeps its schedule (docs/validity.md)."""
-MOST_OF_CAPACITY = 1.3
-"""The search tries no rate above this multiple of what a closed loop reached."""
+"""Share of its own capacity at which the load generator has to keep its schedule."""
+MOST_SHARE = 0.9
+"""No rate is above this share of the load generator's own capacity: up to there it keeps its schedule (docs/validity.md), and near
+its capacity requests would wait in it."""
+FIRST_SHARE = 0.9
+"""A search begins at this share of what a closed loop reached."""
 _PILOT = Profile(0.3, 0.7, 1, 1, 1, 1.0, "what each system carries")
 _DIGITS = 3
 
@@ -76,7 +79,7 @@ def plan_levels(settings: BlockSettings, levels: LoadLevels) -> PlannedRates:
     """
     pilot = replace(_PILOT, priming_s=settings.profile.priming_s)
     ceiling = measured_capacities(settings, pilot, [CEILING])[CEILING.workload.base_label][CEILING.system.name]
-    most_rps = rounded(PACED_SHARE * ceiling)
+    most_rps = rounded(MOST_SHARE * ceiling)
     beyond = [rate for rate in levels.rates_rps if rate > most_rps]
     if beyond:
         raise WrkbookError(
@@ -91,18 +94,18 @@ def plan_levels(settings: BlockSettings, levels: LoadLevels) -> PlannedRates:
     return PlannedRates(capacities=found, generator_rps=most_rps, loads=loads)
 
 
-def most_rates(design: Design, planned: PlannedRates | None) -> dict[tuple[str, str], float]:
-    """Return the highest rate that each search tries, by system and label of the workload without its load."""
+def search_ranges(design: Design, planned: PlannedRates | None) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return the first and the highest rate of each search, by system and label of the workload without its load."""
     if planned is None:
         return {}
     original = {cell.system: cell.system for cell in design.cells}
     for control in [system for system in original if system.control]:
         original[control] = next(system for system in original if control.repeats(system))
-    found = {}
+    most_rps, found = planned.generator_rps or math.inf, {}
     for cell in (cell for cell in design.cells if cell.searches):
         label = cell.workload.base_label
-        capacity = planned.capacities[label].get(original[cell.system].name, math.inf)
-        found[cell.system.name, label] = min(MOST_OF_CAPACITY * capacity, planned.generator_rps or math.inf)
+        capacity = planned.capacities[label].get(original[cell.system].name, most_rps)
+        found[cell.system.name, label] = FIRST_SHARE * capacity, most_rps
     return found
 
 

@@ -21,7 +21,7 @@ class BlockSettings:
     artifacts : the built servers, backends included
     generator, connections, threads : of cells whose load says nothing else
     idle_other : CPU → share of its time that other processes used before the run (:mod:`runners.measure.machine_survey`)
-    most_rps : (system, label of the workload without its load) → the highest rate that a search tries
+    search_ranges : (system, label of the workload without its load) → the first and the highest rate of a search
     poisson : whether the arrivals of an open loop are a Poisson process
     """
 
@@ -36,7 +36,7 @@ class BlockSettings:
     nonconforming: frozenset[str] = frozenset()
     generator: str = "wrk"
     idle_other: Mapping[int, float] = field(default_factory=dict)
-    most_rps: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    search_ranges: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     poisson: bool = True
 
     def cpus(self, server: str) -> list[int]:

@@ -114,8 +114,8 @@ class Trial:
             return None
         workload = self.cell.workload
         if self._search is None:
-            most_rps = settings.most_rps[self.cell.system.name, workload.base_label]
-            self._search = CapacitySearch(objectives(workload.shape.objectives), most_rps)
+            limits = settings.search_ranges[self.cell.system.name, workload.base_label]
+            self._search = CapacitySearch(objectives(workload.shape.objectives), *limits)
         return self._search.next_rate_rps()
 
     def search(self, settings: BlockSettings, rate_rps: float) -> None:
@@ -149,7 +149,10 @@ class Trial:
             self.fail("generator", f"{generator.name} {ending}: {said}")
             return
         try:
-            generator.parse(window.stdout, window.load)
+            result = generator.parse(window.stdout, window.load)
+            if result.cpu_s is not None and window.load.rate_rps is not None and window.samples:
+                last = window.samples[-1].generator
+                last.cpu_s = max(last.cpu_s, result.cpu_s)
             window.stdout = generator.condensed(window.stdout, window.load, coarse=window.kind in WARM_UP_KINDS)
         except GeneratorError as error:
             self.fail("generator", str(error))

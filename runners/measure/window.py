@@ -32,8 +32,8 @@ from runners.systems.sockets import LOOPBACK, accepted_count, established_count
 
 # When, as fractions of the window, samples are taken: clear of the ramps at both ends.
 SAMPLED_AT = (0.1, 0.5, 0.9)
-# Of a window at a fixed rate: its load generator must not wait for the harness, which may share its CPU.
-SAMPLED_AT_A_RATE = (0.1, 0.9)
+# After the end of its schedule a load generator prints its report, and is left alone.
+_END_S = 0.1
 # The sample that also has what takes longer to find out: connections, memory that is shared with others.
 _THOROUGH_AT = 0.5
 _POLL_S = 0.01
@@ -49,18 +49,21 @@ def in_one_piece(source: LoadContext, target: LoadTarget, load: Load, kind: Wind
     """Measure one window in one piece and return its record."""
     with Window(source, target, load, kind) as window:
         end = window.begun + load.duration_s
-        for share in () if kind in WARM_UP_KINDS else (SAMPLED_AT_A_RATE if window.paced else SAMPLED_AT):
+        # A sample costs milliseconds, which a schedule beside it would lose: at a rate one is taken as it begins, one when it has ended.
+        if window.paced and kind not in WARM_UP_KINDS:
+            window.sample(0.0)
+        for share in () if window.paced or kind in WARM_UP_KINDS else SAMPLED_AT:
             if not window.ends_by(window.begun + share * load.duration_s):
                 window.sample(share)
         if window.watched or not float(load.duration_s).is_integer():
-            window.ends_by(end)
+            window.ends_by(end + (_END_S if window.paced else 0.0))
             # The load generator itself, not its sandbox, reports and ends.
             for pid in window.generator_pids:
                 with contextlib.suppress(psutil.Error):
                     psutil.Process(pid).send_signal(signal.SIGINT)
         window.hung = not window.ends_by(window.begun + math.ceil(load.duration_s) + load.timeout_s + GRACE_S)
         window.close()
-        window.look_back()
+        window.sample_end()
         return window.record([(window.begun, end)])
 
 
@@ -82,7 +85,7 @@ class Window:
     ) -> None:
         self._source, self._target, self._load, self._kind, self._clock = source, target, load, kind, clock
         self._generator = source.generators[target.generator]
-        self.paced = load.rate_rps is not None
+        self.paced = load.rate_rps is not None and source.generators[target.generator].reports_cpu
         self.watched = self._generator.opens_first and load.connections >= LEAST_WATCHED
         # One that is ended by a signal needs a time of its own that is long enough, no more.
         spare_s = waiting_s + (MOST_RAMP_UP_S if self.watched else 0.0)
@@ -152,14 +155,8 @@ class Window:
         """Take a sample of the processes and the machine; none after the end. For the rest see :class:`Sample`."""
         if self._process.poll() is not None:
             return
-        server, backend = self._target.server, self._target.backend
-        roles: dict[Role, tuple[list[int], Sequence[int]]] = {
-            "server": (self._server_pids if self.paced else server.pids, server.cpus),
-            "generator": (self.generator_pids, self._source.plan.generator),
-        }
-        if backend is not None:
-            roles["backend"] = (backend.pids, backend.cpus)
-        sample = snapshot(roles, self._source.probes.pids)
+        server = self._target.server
+        sample = snapshot(self._roles(), self._source.probes.pids)
         sample.other_cpu_s = dict.fromkeys(sample.cpus, 0.0) if self.paced else self._others.used_s(sample.cpus)
         sample.suspended_s, sample.co_scheduled_cpu_s = suspended_s, co_scheduled_cpu_s
         if share == _THOROUGH_AT:
@@ -167,12 +164,26 @@ class Window:
             sample.connections_count = established_count(server.port)
         self._samples.append(sample)
 
-    def look_back(self) -> None:
-        """Add to the last sample of a window at a rate what takes milliseconds to find out: memory, and other processes' CPU time."""
-        if self.paced and self._samples:
-            last = self._samples[-1]
-            last.other_cpu_s = self._others.used_s(last.cpus)
-            last.server.memory = memory(self._target.server.pids)
+    def _roles(self) -> dict[Role, tuple[list[int], Sequence[int]]]:
+        """Return role → its processes and CPUs at this moment."""
+        server, backend = self._target.server, self._target.backend
+        roles: dict[Role, tuple[list[int], Sequence[int]]] = {
+            "server": (self._server_pids if self.paced else server.pids, server.cpus),
+            "generator": (self.generator_pids, self._source.plan.generator),
+        }
+        if backend is not None:
+            roles["backend"] = (backend.pids, backend.cpus)
+        return roles
+
+    def sample_end(self) -> None:
+        """Take the last sample of a window at a rate, after its load generator has ended; that one's CPU time is in its report."""
+        if not self.paced or not self._samples:
+            return
+        last = snapshot({**self._roles(), "generator": ((), self._source.plan.generator)}, self._source.probes.pids)
+        last.generator = self._samples[0].generator.model_copy()
+        last.other_cpu_s = self._others.used_s(last.cpus)
+        last.server.memory = memory(self._target.server.pids)
+        self._samples.append(last)
 
     def close(self) -> None:
         """End the load generator, if it has not ended."""

@@ -14,7 +14,7 @@ TRIES_OF_A_RATE = 2
 """Windows in which a rate must miss an objective before it counts as missed."""
 RESOLUTION = 0.025
 """The search ends when the two rates are so close, as a share of the lower one."""
-_FIRST = 0.75
+_UP, _DOWN = 1.25, 0.75
 _SMALLEST = 1 / 256
 
 
@@ -47,16 +47,26 @@ def bracket(windows: Iterable[tuple[float, bool]]) -> Bracket:
     return Bracket(max((rate for rate, met in outcomes.items() if met and rate < missed), default=math.nan), missed)
 
 
-def next_rate(found: Bracket, most_rps: float) -> float | None:
-    """Return the rate to try next by bisection, none above `most_rps`; None when the search has ended.
+def next_rate(found: Bracket, first_rps: float, most_rps: float, unpaced_rps: float = math.inf) -> float | None:
+    """Return the rate to try next; None when the search has ended.
 
-    It ends when both rates of the bracket are within `RESOLUTION`, when the largest allowed rate meets the objective, and when a
-    256th of it does not.
+    From the first rate it goes down by 3/4 until one meets the objective, or up by 5/4 until one does not. Then it bisects. It ends when
+    both rates of the bracket are within `RESOLUTION`, when the largest allowed rate meets the objective, and when a 256th of the first
+    does not.
+
+    Parameters
+    ----------
+    first_rps : float
+        Where the search begins.
+    most_rps : float
+        No rate is above it.
+    unpaced_rps : float
+        The smallest rate that the load generator could not pace; none from there on is tried.
     """
-    top = min(found.missed_rps, most_rps)
+    top = min(found.missed_rps, unpaced_rps)
     if math.isnan(found.met_rps):
-        rate = _FIRST * top
-        return rate if rate >= _SMALLEST * most_rps else None
-    if found.met_rps >= most_rps or top - found.met_rps <= RESOLUTION * found.met_rps:
-        return None
-    return (found.met_rps + top) / 2
+        rate = min(first_rps, most_rps) if math.isinf(top) else _DOWN * top
+        return rate if rate >= _SMALLEST * first_rps else None
+    if math.isinf(top):
+        return None if found.met_rps >= most_rps else min(_UP * found.met_rps, most_rps)
+    return None if top - found.met_rps <= RESOLUTION * found.met_rps else (found.met_rps + top) / 2

@@ -29,7 +29,7 @@ def window(p99_us: int, tail_us: int, *, late: bool = False, completed: float = 
 
 
 def searched(server: Callable[[float], LoadResult], most_rps: float = 1000.0) -> CapacitySearch:
-    search = CapacitySearch(GOALS, most_rps)
+    search = CapacitySearch(GOALS, 0.75 * most_rps, most_rps)
     while (rate := search.next_rate_rps()) is not None:
         search.add(rate, server(rate))
     return search

@@ -9,26 +9,34 @@ from runners.stats.capacity import RESOLUTION, bracket, next_rate
 RATES = st.floats(1.0, 1e6)
 
 
-def search(true_rps: float, most_rps: float) -> list[tuple[float, bool]]:
+def search(true_rps: float, most_rps: float, first_rps: float = math.inf) -> list[tuple[float, bool]]:
     """Return the windows of a search on a server that meets the objective up to `true_rps`."""
     windows: list[tuple[float, bool]] = []
-    while (rate := next_rate(bracket(windows), most_rps)) is not None:
+    while (rate := next_rate(bracket(windows), min(first_rps, most_rps), most_rps)) is not None:
         windows.append((rate, rate <= true_rps))
         assert len(windows) < 40
     return windows
 
 
-@given(st.floats(0.01, 0.97), RATES)
-def test_a_search_finds_the_largest_rate_within_its_resolution(share: float, most_rps: float) -> None:
-    found = bracket(search(share * most_rps, most_rps)).met_rps
+@given(st.floats(0.01, 0.97), st.floats(0.01, 2.0), RATES)
+def test_a_search_finds_the_largest_rate_within_its_resolution_wherever_it_begins(
+    share: float, first: float, most_rps: float
+) -> None:
+    found = bracket(search(share * most_rps, most_rps, first * most_rps)).met_rps
     assert found <= share * most_rps <= found * (1 + RESOLUTION) * 1.001
 
 
-@given(RATES)
-def test_a_search_in_which_every_rate_meets_the_objective_ends_near_the_highest_rate(most_rps: float) -> None:
-    found = bracket(search(math.inf, most_rps))
+@given(st.floats(0.01, 2.0), RATES)
+def test_a_search_in_which_every_rate_meets_the_objective_ends_at_the_highest_rate(
+    first: float, most_rps: float
+) -> None:
+    found = bracket(search(math.inf, most_rps, first * most_rps))
     assert math.isinf(found.missed_rps)
-    assert most_rps / (1 + RESOLUTION) <= found.met_rps * 1.001 <= most_rps * 1.001
+    assert found.met_rps == most_rps
+
+
+def test_a_pilot_that_was_too_low_bounds_no_search() -> None:
+    assert bracket(search(900.0, 10_000.0, 100.0)).met_rps > 875
 
 
 def test_a_search_in_which_no_rate_meets_the_objective_ends_without_one() -> None:
