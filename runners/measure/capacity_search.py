@@ -15,7 +15,7 @@ from runners.stats.capacity import TRIES_OF_A_RATE, bracket, next_rate
 # The rate has this many significant digits.
 _DIGITS = 3
 _MOST_WINDOWS = 24
-# With so many rates missed by the load generator itself, the machine is disturbed: a lower rate would show nothing more.
+# The load generator missed its schedule at so many rates: a lower one would show nothing more.
 _MOST_UNPACED = 4
 
 
