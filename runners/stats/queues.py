@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 200e-6
+DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 2e-3
 """Of ``servers/calibration``: /delayed, /stalled (for how long, how often), /work."""
 
 

@@ -1,6 +1,6 @@
 // A server whose response times are known by calculation: one thread, and three ways to answer a ping.
 //
-//   /work     200 µs after it came or after the response before, whichever is later: a queue with one server and a
+//   /work     2 ms after it came or after the response before, whichever is later: a queue with one server and a
 //             constant service time (M/D/1). The clock serves, not the CPU: what the CPU does besides, or a pause of
 //             it, makes one response late and no service longer.
 //   /delayed  5 ms later, without keeping others waiting
@@ -30,7 +30,7 @@ namespace {
 
 using Nanoseconds = std::int64_t;
 constexpr Nanoseconds millisecond = 1'000'000, second = 1'000'000'000;
-constexpr Nanoseconds work = 200'000, delay = 5 * millisecond, stall = 100 * millisecond;
+constexpr Nanoseconds work = 2 * millisecond, delay = 5 * millisecond, stall = 100 * millisecond;
 
 Nanoseconds now() {
   timespec time{};

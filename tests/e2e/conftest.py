@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from runners.analyse.checks.machine import DISTURBANCES
 from runners.cli.checks import FAULTS
 from runners.core.folders import PROJECT
 from tests.e2e.browser import browser
@@ -29,7 +30,7 @@ def quick(experiment):
     return ["run", experiment, "--profile", "quick", "--run-id", "e2e", *given]
 
 
-_BUSY_MACHINE = re.compile(r"all trials are void \((?:(?:steal|other load|schedule): [^;]*(?:; |\)))+")
+_BUSY_MACHINE = re.compile(rf"all trials are void \((?:(?:{'|'.join(DISTURBANCES)}): [^;]*(?:; |\)))+")
 _TRIES = 3
 
 

@@ -12,6 +12,7 @@ import time
 import psutil
 import pytest
 
+from runners.analyse.checks.machine import DISTURBANCES
 from runners.core.folders import NOTEBOOKS, PROJECT
 from tests.e2e.conftest import EXPERIMENTS, quick, wrkbook
 
@@ -43,7 +44,7 @@ def test_the_summary_holds_all_systems_and_workloads_with_intervals(quick_run, e
     assert summary["conclusions"]
     assert summary["noise_floor"] or any(cell["launches_count"] == 1 for cell in summary["cells"])
     void = {check["name"] for check in summary["checks"] if check["void"] and not check["ok"]}
-    assert void <= {"other load", "steal"}  # of the machine that runs the tests, not of wrkbook
+    assert void <= DISTURBANCES  # of the machine that runs the tests, not of wrkbook
 
 
 def test_every_recovered_histogram_has_as_many_samples_as_requests_were_completed(quick_run):

@@ -8,6 +8,7 @@ from unittest import mock
 
 import psutil
 
+from runners.analyse.checks.machine import DISTURBANCES
 from runners.analyse.tables import Tables, build_tables
 from runners.core.parameters import Profile
 from runners.core.trial_record import TrialRecord
@@ -41,8 +42,7 @@ command = ["python3", "/src/server.py", "--port", "{{port}}", "--fault", "{fault
 workload = "ping"
 path = "/ping"
 """
-# What a busy machine does to a trial is not the trial's fault: its looks at the processes may come too late, too.
-_OF_THE_MACHINE = {"other load", "steal"}
+# On a busy machine looks at the processes may come too late.
 _TOO_LATE = "no thread could be sampled"
 
 
@@ -96,4 +96,4 @@ def voids(tables: Tables, system: str) -> dict[str, str]:
     checks = tables.checks
     bad = checks[(checks["system"] == system) & ~checks["ok"].astype(bool) & checks["void"].astype(bool)]
     found = {row["name"]: row["detail"] for _, row in bad.iterrows()}
-    return {name: told for name, told in found.items() if name not in _OF_THE_MACHINE and told != _TOO_LATE}
+    return {name: told for name, told in found.items() if name not in DISTURBANCES and told != _TOO_LATE}

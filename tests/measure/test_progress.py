@@ -1,4 +1,4 @@
-"""When a run goes on, and with what: systems that fail again and again, budgets, and what the machine void_cells."""
+"""When a run goes on, and with what: systems that fail again and again, budgets, and what the machine made void."""
 
 import math
 import time

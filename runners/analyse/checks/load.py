@@ -11,6 +11,7 @@ from runners.core.thresholds import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE
 from runners.core.trial_record import TrialRecord
 from runners.stats import histograms
 
+SCHEDULE = "schedule"
 LITTLE_TOLERANCE = 0.05
 """Share of the connections that throughput × mean service time may leave unexplained: more of it is time in the load generator."""
 
@@ -42,7 +43,7 @@ def schedule(record: TrialRecord, windows: Windows) -> Check:
         f"99 % of the sends within {p99_us:.0f} µs of their schedule, {worst:.2%} more than {LATE_S * 1000:g} ms late"
     )
     advice = "give the load generator CPUs of its own, or offer a lower rate"
-    return Check("schedule", worst <= MOST_LATE_SHARE, detail, advice, void=True)
+    return Check(SCHEDULE, worst <= MOST_LATE_SHARE, detail, advice, void=True)
 
 
 def little(record: TrialRecord, windows: Windows) -> Check:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from statistics import fmean
 
+from runners.analyse.checks.load import SCHEDULE
 from runners.analyse.usage import Windows, window_usage
 from runners.core.records import Check
 from runners.core.trial_record import TrialRecord
 from runners.machine.topology import parse_cpu_list
 
 _STEAL, _OTHER_LOAD = "steal", "other load"
-DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD})
-"""Names of the checks that make a trial void for what the machine did meanwhile: another try may do better."""
+DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD, SCHEDULE})
+"""Names of the checks that make a trial void for what the machine did meanwhile: another try may do better.
+
+A single pause of the load generator's CPU makes sends late: 10 ms of a second are 1 % of its schedule.
+"""
 
 _NOISE_TOLERANCE = 0.02
 _TAKEN_TOLERANCE = 0.10
