@@ -27,17 +27,16 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from runners.core.folders import MEASURING, exclusive
 from runners.core.load import Histogram, Load, Request
+from runners.core.project import MEASURING, exclusive
 from runners.generators.paceload import Paceload, report_of
 from runners.generators.wrk import Wrk
-from runners.machine.pinning import PinningPlan, plan_pinning
-from runners.machine.topology import format_cpu_list, read_cores
+from runners.machine.topology import PinningPlan, format_cpu_list, plan_pinning, read_cores
 from runners.measure.conformance import build_all, full_image
 from runners.measure.load_levels import MOST_SHARE, PACED_SHARE
 from runners.measure.sampling import cpu_times
 from runners.stats import histograms
-from runners.stats.queues import DELAY_S, WORK_S, mean_wait_s, stalled_response_s
+from runners.stats.histograms import DELAY_S, WORK_S, mean_wait_s, stalled_response_s
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess

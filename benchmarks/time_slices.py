@@ -31,16 +31,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from runners.analyse.tables import load_results
 from runners.core.errors import WrkbookError
-from runners.core.folders import MEASURING, exclusive
+from runners.core.project import MEASURING, exclusive
 from runners.core.records import WINDOW
 from runners.experiments.experiment import Experiment
 from runners.machine.facts import machine_facts
 from runners.machine.speed_probe import SpeedProbes
+from runners.measure.block import windows_in_time_slices
 from runners.measure.conformance import build_all, full_image
-from runners.measure.design import Cell
+from runners.measure.design import BlockSettings, Cell
 from runners.measure.load import LoadContext
-from runners.measure.settings import BlockSettings
-from runners.measure.time_slices import windows_in_time_slices
 from runners.measure.trial import Trial, begin
 from runners.systems.process import ServerProcess
 from runners.systems.sockets import hold_ports

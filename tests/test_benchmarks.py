@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from runners.analyse.comparisons import against_leader
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from runners.core.records import CONTROL
 from runners.stats.estimates import critical_value
 

@@ -10,9 +10,8 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from runners.cli.checks import GO_CHECKS, _static_checks
-from runners.cli.lock import LOCK, requirements
-from runners.core.folders import PROJECT
+from runners.cli.checks import GO_CHECKS, LOCK, _static_checks, requirements
+from runners.core.project import PROJECT
 from runners.systems.catalogue import Catalogue
 
 MODULES = sorted((PROJECT / "runners").rglob("*.py"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/method.md", "docs/reports.md", "docs/validity.md"]
 GUIDES = {"README.md": 150, "CONTRIBUTING.md": 150, "docs/method.md": 200, "docs/reports.md": 60}

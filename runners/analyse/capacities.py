@@ -16,14 +16,13 @@ import pandas as pd
 
 from runners.analyse.comparisons import Sides, compare_sides, leader_of
 from runners.analyse.tables import response_column
-from runners.core.objectives import Objective, objective
+from runners.core.load import LEAST_OFFERED, MOST_LATE_SHARE
+from runners.core.parameter_values import Objective, objective
 from runners.core.records import CONFIRMATION_WINDOW, CONTROL, SEARCH_WINDOW, Bound, Interval
 from runners.core.run_manifest import RunManifest
-from runners.core.thresholds import LEAST_OFFERED, MOST_LATE_SHARE
 from runners.machine.topology import parse_cpu_list
-from runners.stats.capacity import bracket
 from runners.stats.estimates import Comparison, as_columns, geometric_mean_interval
-from runners.stats.verdicts import noise_floor, verdict
+from runners.stats.verdicts import bracket, noise_floor, verdict
 
 ROUND_RPS = 100_000.0
 """The rate for which the CPUs are stated."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from runners.analyse.checks.load import LITTLE_TOLERANCE
+from runners.analyse.checks.conditions import LITTLE_TOLERANCE
 from runners.analyse.checks.trial import bottleneck
 from runners.analyse.comparisons import of_cell
 from runners.analyse.tables import CORRECTED, Tables
@@ -17,8 +17,15 @@ from runners.core.load import Histogram
 from runners.core.records import PERCENTILES, WINDOW, Interval, System, Workload, percentile_column
 from runners.core.trial_record import ROLES
 from runners.stats import histograms
-from runners.stats.estimates import UNKNOWN, as_columns, geometric_mean_interval, mean_interval
-from runners.stats.percentiles import around, launch_histograms, percentile_intervals
+from runners.stats.estimates import (
+    UNKNOWN,
+    around,
+    as_columns,
+    geometric_mean_interval,
+    launch_histograms,
+    mean_interval,
+    percentile_intervals,
+)
 
 LEAST_LITTLE = 1 - LITTLE_TOLERANCE
 """Share of the connections that throughput × mean service time must explain: below it requests waited inside the load

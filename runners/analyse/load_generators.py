@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from runners.core.records import percentile_column
-from runners.stats.queues import DELAY_S, stalled_response_s
+from runners.stats.histograms import DELAY_S, stalled_response_s
 
 CEILING_OF = "haproxy-return"
 """A server with a fixed response."""

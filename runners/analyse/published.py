@@ -19,7 +19,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import PUBLISHED
+from runners.core.project import PUBLISHED
 from runners.core.records import percentile_column
 from runners.core.units import parse_count, parse_duration
 from runners.generators import autocannon_text, wrk_text

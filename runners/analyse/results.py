@@ -12,15 +12,15 @@ import pandas as pd
 
 from runners.analyse.capacities import build_capacities
 from runners.analyse.cells import build_cells, build_curves
+from runners.analyse.claims.ratios import ForClaims, for_claims
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
-from runners.analyse.connections import ForClaims, for_claims, read_builds
-from runners.analyse.latencies import Latencies, latencies_of
-from runners.analyse.load_levels import build_levels
+from runners.analyse.fixed_rates import Latencies, build_levels, latencies_of
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import RunRecord
 from runners.analyse.tables import build_tables
+from runners.analyse.usage import read_builds
+from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, LoadProfile
-from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.stats.estimates import Comparison, as_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
 from runners.store.ledger import Run
@@ -53,7 +53,7 @@ class Results(RunRecord):
 
     @cached_property
     def levels(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.load_levels.build_levels`."""
+        """See :func:`runners.analyse.fixed_rates.build_levels`."""
         return build_levels(self.manifest, self.cells, self.trials)
 
     @cached_property
@@ -209,7 +209,7 @@ class Results(RunRecord):
 
     @cached_property
     def builds(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.connections.read_builds`."""
+        """See :func:`runners.analyse.usage.read_builds`."""
         return read_builds(self.run)
 
     @property
@@ -219,7 +219,7 @@ class Results(RunRecord):
 
     @cached_property
     def for_claims(self) -> ForClaims:
-        """Return the values that claims are judged by; see :func:`runners.analyse.connections.for_claims`.
+        """Return the values that claims are judged by; see :func:`runners.analyse.claims.ratios.for_claims`.
 
         The published build was of a Go that came with its library compiled: a build after a change is the nearest to it.
         """

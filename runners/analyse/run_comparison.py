@@ -1,13 +1,13 @@
-"""Two runs of one experiment, cell by cell: what a change between them did to each system, and what the machine did to all.
+"""Two runs of one experiment: the differences of their manifests, and the comparison cell by cell.
 
-Launches of two runs share no block, so nothing pairs them and nothing cancels what drifted between the runs. Two things
-help to judge that: the band of a workload is that of the noisier run, and the cells of servers that nobody changed show
-the factor that all cells may share.
+The differences are those that a comparison is about, and those that forbid it. The comparison tells what a change did to each system, and
+what the machine did to all.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,15 +17,95 @@ import pandas as pd
 
 from runners.analyse.comparisons import compare_sides
 from runners.analyse.results import RATIO, Results, analyse
-from runners.analyse.run_differences import Difference, check_comparable, differences, unchanged_servers
 from runners.core.errors import WrkbookError
+from runners.core.parameters import LIMITS
 from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
+from runners.core.run_manifest import RunManifest
 from runners.stats.estimates import as_columns, compare_unpaired, geometric_mean_interval, ratio_of
 from runners.stats.verdicts import bound, verdict
 from runners.store.ledger import Run
 
+ABSENT = "absent"
+# Versions of servers and of the project are what changes. Python's packages measure nothing, and the image's key covers
+# the packages of all servers, also of one that takes no part.
+_CHANGEABLE = ("components", "flags", "builds", "git_commit", "git_state", "python", "image.key")
+
 BASELINE = "run A"
 _ABOUT = ("system", "server", "codec", "workload", "workload_title", "operations_count")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact (dotted name in ``run.json``) that two records state differently, and what each says; ``absent``: nothing.
+
+    `allowed` says whether it may be what was changed; otherwise the two runs were not measured alike.
+    """
+
+    field: str
+    a: str
+    b: str
+    allowed: bool
+
+    def __str__(self) -> str:
+        return f"{self.field} ({self.a} in A, {self.b} in B)"
+
+
+def differences(a: RunManifest, b: RunManifest) -> list[Difference]:
+    """Return how two ``run.json`` differ, but for ids, dates, cells, and the limits at which measuring stops."""
+    parts = ("machine", "pinning", "versions", "parameters")
+    before, after = (dict(fact for part in parts for fact in _leaves(getattr(run, part), part)) for run in (a, b))
+    changeable = tuple(f"versions.{name}." for name in _CHANGEABLE)
+    return [
+        Difference(name, str(before.get(name, ABSENT)), str(after.get(name, ABSENT)), f"{name}.".startswith(changeable))
+        for name in before | after
+        if name.removeprefix("parameters.") not in LIMITS and before.get(name) != after.get(name)
+    ]
+
+
+def refused(a: Run, b: Run) -> list[Difference]:
+    """Return the differences for which two runs of one experiment are not compared unless told to.
+
+    Raises
+    ------
+    WrkbookError
+        When they are of different experiments, whatever was told.
+    """
+    if a.experiment != b.experiment:
+        raise WrkbookError(
+            f"run {a.run_id} is of {a.experiment}, run {b.run_id} of {b.experiment}: their numbers mean different things",
+            "compare two runs of the same experiment",
+        )
+    return [difference for difference in differences(a.read(), b.read()) if not difference.allowed]
+
+
+def check_comparable(a: Run, b: Run, *, anyway: bool = False) -> None:
+    """Refuse two runs that were not measured alike, unless `anyway`; and always those of different experiments.
+
+    Raises
+    ------
+    WrkbookError
+        Naming each field that differs, with both values.
+    """
+    found = "; ".join(map(str, refused(a, b)))
+    if found and not anyway:
+        raise WrkbookError(
+            f"{a.experiment}: runs {a.run_id} (A) and {b.run_id} (B) were not measured alike: {found}",
+            "measure B again as A was measured, or compare them nevertheless: --anyway",
+        )
+
+
+def unchanged_servers(a: RunManifest, b: RunManifest) -> set[str]:
+    """Return the servers that both runs launched from the same build."""
+    builds = [run.versions.get("builds", {}) for run in (a, b)]
+    return {name for name, key in builds[0].items() if builds[1].get(name) == key}
+
+
+def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (whatever JSON holds)
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _leaves(part, f"{name}.{key}")
+    else:
+        yield name, value
 
 
 @dataclass(frozen=True)

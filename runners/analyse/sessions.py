@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from runners.analyse.load_levels import half_load
+from runners.analyse.fixed_rates import half_load
 from runners.analyse.results import Results, analyse
-from runners.analyse.run_differences import differences
+from runners.analyse.run_comparison import differences
 from runners.core.errors import WrkbookError
 from runners.core.records import CONTROL
 from runners.store.ledger import Run, runs

@@ -14,9 +14,9 @@ import pandas as pd
 from runners.analyse.cells import workload_columns
 from runners.analyse.results import Results
 from runners.analyse.run_comparison import BeforeAfter
-from runners.core.folders import PROCESSED
+from runners.core.project import PROCESSED
 from runners.core.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, Workload, percentile_column
-from runners.store.processed import comparison_folder, processed_folder
+from runners.store.runs import comparison_folder, processed_folder
 
 _PARTS = {"value": "", "low": "low_", "high": "high_"}
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from runners.analyse.checks.load import little_ratio
+from runners.analyse.checks.conditions import little_ratio
 from runners.analyse.checks.trial import search_checks, trial_checks
 from runners.analyse.usage import PROBED, seen_by_probes, speed_ratio, window_usage
-from runners.core.load import Histogram, LoadResult
-from runners.core.objectives import objective
+from runners.core.load import LATE_S, PACED_S, Histogram, LoadResult
+from runners.core.parameter_values import objective
 from runners.core.records import (
     MEASURED_KINDS,
     PERCENTILES,
@@ -23,7 +23,6 @@ from runners.core.records import (
     Check,
     percentile_column,
 )
-from runners.core.thresholds import LATE_S, PACED_S
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import parse_cpu_list

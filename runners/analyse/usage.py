@@ -1,17 +1,25 @@
-"""Resources of a window by role: CPU, memory, threads and context switches; and the speed of the server's CPUs."""
+"""Use of the machine: by a window's roles, by connection, and by builds.
+
+CPU, memory, threads and context switches of each role; the speed of the server's CPUs; memory per connection.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from runners.core.load import LoadResult
 from runners.core.trial_record import CpuTimes, Sample, TrialRecord, WindowRecord
 from runners.machine.topology import parse_cpu_list
+from runners.stats.estimates import mean_interval
+from runners.store.ledger import Run
 
 Windows = Sequence[tuple[WindowRecord, LoadResult]]
 """The recorded windows of a trial, each with what its load generator's parser makes of it."""
@@ -138,3 +146,44 @@ def seen_by_probes(record: TrialRecord, raw: WindowRecord) -> dict[str, float]:
 def speed_ratio(windows: pd.DataFrame) -> pd.Series:
     """Return the mean speed in each window as a share of the best of the run's fastest windows; NaN without a probe."""
     return windows["probe_mean_hz"].astype(float) / windows["probe_p90_hz"].astype(float).quantile(_UNDISTURBED)
+
+
+def levels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose load is a number of connections, with ``name`` (``json10``) and ``connections`` (20)."""
+    found = frame[frame["shape_connections_count"].notna()]
+    return found.assign(name=found["workload_name"], connections=found["shape_connections_count"].astype(int))
+
+
+def memory_per_connection(usage: pd.DataFrame) -> pd.DataFrame:
+    """Estimate what one more connection costs each system, from the peaks of a fresh design's `usage`.
+
+    One row for each workload (``name``) and system that was measured at two numbers of connections or more.
+    """
+    columns = ["name", "system", "per_connection_bytes", "per_connection_low_bytes", "per_connection_high_bytes"]
+    columns += ["base_bytes", "blocks_count", "most_connections_count"]
+    if usage.empty:
+        return pd.DataFrame(columns=columns)
+    rows = []
+    peaks = levels(usage[usage["role"] == "server"])
+    for (name, system), group in peaks.groupby(["name", "system"], sort=False):
+        most = int(group["connections"].max())
+        lines = [
+            stats.linregress(block["connections"], block["rss_peak_bytes"])
+            for _, block in group.groupby("block")
+            # A block in which the largest failed has a line of another range.
+            if block["connections"].nunique() > 1 and block["connections"].max() == most
+        ]
+        if lines:
+            slope = mean_interval([line.slope for line in lines])
+            base = float(np.mean([line.intercept for line in lines]))
+            rows.append((name, system, slope.value, slope.low, slope.high, base, len(lines), most))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def read_builds(run: Run) -> pd.DataFrame:
+    """Return a run's timed builds, see :func:`runners.measure.build_times.build_times`; empty where nobody timed them."""
+    path = run.folder / "builds.json"
+    rows = json.loads(path.read_bytes())["builds"] if path.exists() else []
+    columns = ["system", "cold_s", "warm_s", "incremental_s", "changed", "output_bytes", "failure"]
+    found = pd.DataFrame(rows, columns=columns)
+    return found.assign(**{name: found[name].astype(object).fillna("") for name in ("changed", "failure")})

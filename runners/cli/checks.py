@@ -1,4 +1,7 @@
-"""Everything that CI checks: formatting, types, notebooks without outputs, the servers' own tests, and pytest."""
+"""Everything that CI checks, and the lock of the dependencies.
+
+The checks are formatting, types, notebooks without outputs, the servers' own tests, and pytest. The lock is one list for conda and pip.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
+import yaml
+
 from runners.core.errors import WrkbookError
-from runners.core.folders import NOTEBOOKS, PROJECT, SERVERS, cache_folder
+from runners.core.project import NOTEBOOKS, PROJECT, SERVERS, cache_folder
 from runners.core.units import format_duration
 from runners.measure.conformance import full_image
 from runners.systems.build import CACHE_ENV, build, sources
@@ -21,8 +26,30 @@ from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
 from runners.systems.skeleton import SKELETON
 
+ENVIRONMENT = PROJECT / "environment.yml"
+LOCK = PROJECT / "requirements.lock"
+_CONDA_ONLY = ("python", "pip")
+
 FAULTS, SOAK_MINUTES = "WRKBOOK_FAULTS", "WRKBOOK_SOAK_MINUTES"
 """Environment variables that tell the tests to run the full form of the fault suite, and for how long to soak."""
+
+
+def requirements(environment: Path = ENVIRONMENT) -> list[str]:
+    """The pip requirements that ``environment.yml`` stands for, without the project itself."""
+    found: list[str] = []
+    for entry in yaml.safe_load(environment.read_text())["dependencies"]:
+        lines = entry["pip"] if isinstance(entry, dict) else [entry]
+        found += [line for line in lines if not line.startswith("-e") and line.split()[0] not in _CONDA_ONLY]
+    return found
+
+
+def write_lock() -> None:
+    """Resolve every transitive version, with hashes, for all platforms and Python versions that wrkbook supports."""
+    command = ["uv", "pip", "compile", "-", "--universal", "--python-version", "3.11", "--generate-hashes"]
+    command += ["--no-annotate", "--no-header", "--quiet", "--output-file", str(LOCK)]
+    subprocess.run(command, input="\n".join(requirements()), text=True, check=True, cwd=PROJECT)
+    text = LOCK.read_text()
+    LOCK.write_text(f"# Generated from environment.yml by `./wrkbook lock`.\n{text}")
 
 
 def run_faults(soak_minutes: float, pytest_arguments: Sequence[str]) -> int:
@@ -33,11 +60,19 @@ def run_faults(soak_minutes: float, pytest_arguments: Sequence[str]) -> int:
 
 SLOWEST = "--durations=10"
 """pytest's option that lists the ten slowest tests."""
+
+
 _SIDE_BY_SIDE = ["--numprocesses", "3", "--quiet", "--no-header"]
+
+
 UNIT_TESTS = ["-m", "not (e2e or servers or full or quiet)", *_SIDE_BY_SIDE, "--dist", "worksteal"]
 """pytest's options for the tests that need no image, no built server, no notebook and no browser: side by side."""
+
+
 SERVER_TESTS = ["-m", "(e2e or servers) and not (full or quiet)", *_SIDE_BY_SIDE, "--dist", "loadscope"]
 """pytest's options for the tests of servers and notebooks that measure nothing: side by side, those of a file in one worker."""
+
+
 QUIET_TESTS = ["-m", "full or quiet"]
 """pytest's options for the tests that measure or judge delays: one after another."""
 

@@ -12,18 +12,15 @@ import typer
 from tqdm import tqdm
 
 from runners.cli.arguments import DEFAULT_PROFILE, check_port, joined_parameters, parameter_values, resuming
-from runners.cli.lab import FIRST_PORT as FIRST_LAB_PORT, has_a_screen, open_lab
-from runners.cli.lock import write_lock
-from runners.cli.serving import servable, serve_until_interrupted
+from runners.cli.checks import write_lock
+from runners.cli.serving import FIRST_LAB_PORT, has_a_screen, open_lab, servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
-from runners.core.folders import NOTEBOOKS
-from runners.core.notebooks import experiments, find_experiment
 from runners.core.parameters import PROFILES
-from runners.machine.pinning import plan_with_backend
-from runners.machine.topology import read_cores
+from runners.core.project import NOTEBOOKS, experiments, find_experiment
+from runners.machine.topology import plan_with_backend, read_cores
 from runners.measure.conformance import build_all, verify_server
 from runners.store.ledger import runs
-from runners.store.states import find_runs
+from runners.store.runs import find_runs
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
 from runners.systems.sockets import FIRST_PORT
@@ -194,7 +191,7 @@ def new_server(
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Inspect this machine before measuring: each finding with what to do about it. Changes nothing."""
-    from runners.measure.doctor import diagnose
+    from runners.measure.machine_survey import diagnose
 
     diagnosis = diagnose()
     print(json.dumps(diagnosis.as_dict(), indent=1) if as_json else diagnosis.as_text())

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from runners import __version__
-from runners.core.notebooks import experiments
+from runners.core.project import experiments
 from runners.core.records import CONTROL
 from runners.measure.conformance import conforming, full_image
 from runners.store.ledger import runs
-from runners.store.processed import processed_folder, read_summary
-from runners.store.states import state
+from runners.store.runs import processed_folder, read_summary, state
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue, Server, Service
 from runners.systems.image import Image

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from runners.contract import freshness
+from runners.contract import runner
+from runners.contract.connection import Connection, NoResponseError
+from runners.contract.data import request_body
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES
-from runners.contract.findings import Finding, Service, finding
-from runners.contract.http.connection import Connection, NoResponseError
-from runners.contract.http.messages import Message, Response
-from runners.contract.inputs import request_body
+from runners.contract.findings import Finding, Message, Response, Service, finding
 from runners.contract.runner import filled, request_of, response_difference
 from runners.contract.vectors.accepted import SAMPLE
 from runners.contract.vectors.model import AS_SENT, Vector, for_batch
@@ -53,7 +52,7 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
         if WORKLOADS[service.workload].size == "delay_ms" and _RANDOM not in service.path:
             findings += _delays(base_url, service, pings)
         if WORKLOADS[service.workload].dynamic:
-            findings += freshness.check(base_url, service)
+            findings += runner.check_freshness(base_url, service)
     return findings
 
 

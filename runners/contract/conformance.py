@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from runners.contract import behaviour, freshness
-from runners.contract.decoder.batch import normalised
-from runners.contract.decoder.reference import judge
+from runners.contract import behaviour, runner
+from runners.contract.connection import Connection, NoResponseError
+from runners.contract.decoder.reference import judge, normalised
 from runners.contract.findings import Finding, Service
-from runners.contract.http.connection import Connection, NoResponseError
 from runners.contract.runner import VectorRunner, request_of, response_difference
-from runners.contract.vectors.endpoints import expected, query_of
+from runners.contract.vectors.golden import expected, query_of
 from runners.contract.vectors.model import Vector, body_spec, load
 from runners.core.workloads import RELAY, WORKLOADS
 
@@ -117,7 +116,7 @@ def quick_check(
         try:
             response = connection.request(message)
             difference = response_difference(response, vector, service.workload)
-            difference = difference or freshness.unchanged(connection, message, vector, service.workload, response)
+            difference = difference or runner.unchanged(connection, message, vector, service.workload, response)
         except NoResponseError as error:
             return Probe(str(error), 0)
     return Probe(difference, response.raw_bytes, bool(WORKLOADS[service.workload].dynamic), len(response.body))

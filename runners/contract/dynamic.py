@@ -7,10 +7,9 @@ from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from runners.contract.data import ROWS_COUNT, row, titles_of
 from runners.contract.decoder.strict_json import ContractError, parse, plain
 from runners.contract.findings import UnexpectedError, shown
-from runners.contract.inputs import ROWS_COUNT, row
-from runners.contract.page import titles_of
 
 GREETING = "Hello, world!"
 NUMBERS_BELOW = 1000

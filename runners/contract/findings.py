@@ -1,14 +1,96 @@
-"""The nouns of the checker: a service that is tried, and a finding about it."""
+"""Requests as they are sent, responses as they are received, and findings about them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
-
-from runners.contract.http.messages import Message, Response
 
 _SHOWN_CHARACTERS = 400
 _SHOWN_VALUE_CHARACTERS = 120
+
+
+@dataclass(frozen=True)
+class Message:
+    """A request.
+
+    Attributes
+    ----------
+    method, target, body, headers
+        The request; `Host` and, with a body, `Content-Length` are added.
+    chunked
+        Whether the body has chunked transfer coding instead.
+    pause_s
+        If not 0, the request is sent in four fragments with this pause between them.
+    """
+
+    method: str
+    target: str
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    chunked: bool = False
+    pause_s: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.target}"
+
+    def fragments(self, host: str) -> list[bytes]:
+        """Return the bytes to send, one element if nothing is to come between them."""
+        lines = [f"{self.method} {self.target} HTTP/1.1", f"Host: {host}"]
+        lines += [f"{name}: {value}" for name, value in self.headers.items()]
+        body = self.body or b""
+        if self.chunked:
+            lines.append("Transfer-Encoding: chunked")
+            body = _as_chunks(body)
+        elif self.body is not None:
+            lines.append(f"Content-Length: {len(body)}")
+        whole = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+        size = len(whole) // 4 + 1 if self.pause_s else len(whole)
+        return [whole[start : start + size] for start in range(0, len(whole), size)]
+
+
+@dataclass(frozen=True)
+class Response:
+    """A received response.
+
+    Attributes
+    ----------
+    status, body
+        As received; the body without its transfer coding.
+    headers
+        Names in lower case; of a repeated one the last.
+    raw_bytes
+        Size of all that was received for it: status line, headers and body.
+    closes
+        Whether the server ends the connection with it.
+    elapsed_s
+        From before the first byte was sent until the last one was received.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    raw_bytes: int
+    closes: bool
+    elapsed_s: float
+
+
+def parse_head(head: bytes) -> tuple[int, dict[str, str]]:
+    """Return the status and the headers of a response; raise ValueError if it is not of HTTP/1.1."""
+    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
+    protocol, status = first.split(" ")[:2]
+    if protocol != "HTTP/1.1":
+        raise ValueError(f"the response begins with {first!r}, not with HTTP/1.1")
+    pairs = [line.partition(":") for line in lines]
+    return int(status), {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+def _as_chunks(body: bytes) -> bytes:
+    """Return the chunked coding of a body, in pieces of uneven sizes."""
+    bounds = [0, 1, 8, 1008, *range(31_008, len(body), 30_000)]
+    pieces = [body[start:end] for start, end in itertools.pairwise([*bounds, len(body)]) if start < len(body)]
+    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in [*pieces, b""])
 
 
 class UnexpectedError(ValueError):

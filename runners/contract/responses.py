@@ -9,13 +9,11 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 
-from runners.contract.decoder.batch import normalised
-from runners.contract.decoder.reference import decode
+from runners.contract.data import relayed
+from runners.contract.decoder.reference import decode, normalised
 from runners.contract.decoder.strict_json import ContractError, parse, plain
 from runners.contract.dynamic import drawn
-from runners.contract.findings import UnexpectedError, shown
-from runners.contract.http.messages import Response
-from runners.contract.inputs import relayed
+from runners.contract.findings import Response, UnexpectedError, shown
 from runners.core.workloads import WORKLOADS
 
 # The clock of the response is the one of this machine; servers renew the date about once a second.

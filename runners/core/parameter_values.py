@@ -1,14 +1,22 @@
-"""Checks of single values of parameters: time slices, objectives, workloads, shares and rates."""
+"""Single values of parameters: objectives such as ``p99 <= 5 ms``, time slices, workloads, shares and rates."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from runners.core.errors import WrkbookError, did_you_mean
-from runners.core.objectives import objectives
 from runners.core.workloads import WORKLOADS
+
+_FORM = re.compile(
+    r"\s*p(?P<percentile>\d{1,2}(?:\.\d{1,3})?)\s*(?:<=|≤|<)\s*(?P<limit>\d+(?:\.\d+)?)\s*(?P<unit>µs|us|ms|s)\s*"
+)
+_UNITS = {"µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_REMEDY = 'write a percentile and a limit in µs, ms or s, for example "p99 <= 5 ms"'
 
 AUTO = "auto"
 AUTO_SLICE_MS = 100
@@ -16,6 +24,65 @@ _MOST_SLICE_MS = 1000
 
 Share = Annotated[float, Field(gt=0, le=100)]
 Rate = Annotated[float, Field(gt=0, le=1e7)]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A limit of one percentile of the response times.
+
+    Attributes
+    ----------
+    text : str
+        As it was given, in one form: ``p99 <= 5 ms``.
+    percentile : float
+        From 0 to 100, both excluded.
+    limit_s : float
+        The largest response time at this percentile that meets the objective.
+    """
+
+    text: str
+    percentile: float
+    limit_s: float
+
+    @property
+    def title(self) -> str:
+        """Return it for charts and sentences: ``p99 ≤ 5 ms``."""
+        return self.text.replace("<=", "≤")
+
+    def met(self, response_s: float) -> bool:
+        """Return whether a response time at the percentile is within the limit; NaN is not."""
+        return response_s <= self.limit_s
+
+
+def objective(text: str) -> Objective:
+    """Return the objective that a text states.
+
+    Raises
+    ------
+    WrkbookError
+        When the text states none.
+    """
+    found = _FORM.fullmatch(text)
+    percentile = float(found["percentile"]) if found else 0.0
+    limit_s = float(found["limit"]) * _UNITS[found["unit"]] if found else 0.0
+    if not found or percentile <= 0 or limit_s <= 0:
+        raise WrkbookError(f"{text!r} is no objective", _REMEDY)
+    unit = found["unit"].replace("us", "µs")
+    return Objective(f"p{percentile:g} <= {float(found['limit']):g} {unit}", percentile, limit_s)
+
+
+def objectives(texts: Sequence[str]) -> list[Objective]:
+    """Return the objectives that some texts state, in their order.
+
+    Raises
+    ------
+    WrkbookError
+        When a text states none, or two state the same.
+    """
+    found = [objective(text) for text in texts]
+    if len(set(found)) != len(found):
+        raise WrkbookError("an objective is given twice", "name each once")
+    return found
 
 
 def slices_text(value: object) -> str:

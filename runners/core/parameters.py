@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from runners.core.errors import WrkbookError
-from runners.core.notebooks import assigned, declared_parameters
 from runners.core.parameter_values import (
     AUTO,
     AUTO_SLICE_MS,
@@ -24,6 +23,7 @@ from runners.core.parameter_values import (
     slices_text,
     stated_objectives,
 )
+from runners.core.project import assigned, declared_parameters
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Profile:
 
     `priming_s` of full load come before the first window of each launched process: what compiles while it runs is slow at first.
     The budget ends a run after at least `sure_blocks`: one under a budget that the user gave, `min_blocks` else.
-    Windows are measured in time slices of `slice_s` where they can be (:mod:`runners.measure.time_slices`); 0: in one piece. Where the idle
+    Windows are measured in time slices of `slice_s` where they can be (:mod:`runners.measure.block`); 0: in one piece. Where the idle
     machine decides (:mod:`runners.measure.machine_survey`), it is the longer of the two choices until the run has begun.
     """
 

@@ -53,7 +53,7 @@ class LoadProfile:
     keepalive_requests : requests on one connection before it is closed; None: as many as come
     requested_rps : see :class:`Load`
     window_s : seconds of a window; None: the profile's
-    objectives : whose largest rate is searched, as :mod:`runners.core.objectives` writes them
+    objectives : whose largest rate is searched, as :mod:`runners.core.parameter_values` writes them
     """
 
     name: str = ""

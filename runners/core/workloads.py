@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import Workload
-from runners.core.thresholds import ERRORS_TOLERANCE
 
 PING, RELAY = "ping", "relay"
 USUAL_ROWS = 20

@@ -18,28 +18,25 @@ from runners.analyse.results import Results, analyse
 from runners.analyse.summary import write_processed
 from runners.analyse.tables import measured_windows
 from runners.core.errors import WrkbookError
-from runners.core.folders import MEASURING, exclusive
-from runners.core.notebooks import WITHOUT_MEASURING
 from runners.core.parameters import PROFILES, Parameters, Profile, check_parameters, from_notebook
+from runners.core.project import MEASURING, WITHOUT_MEASURING, exclusive
 from runners.core.records import LoadProfile
-from runners.experiments.manifest import check_same, idle_other, manifest_of
-from runners.experiments.plan_table import planned
+from runners.experiments.plan import check_same, idle_other, manifest_of, planned
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.build_times import record_build_times
 from runners.measure.conformance import build_all, full_image, verify_server
-from runners.measure.design import DELAYS_MS, Cell
+from runners.measure.design import DELAYS_MS, BlockSettings, Cell
 from runners.measure.fixed_rates import FixedRateLoad, plan_rates, with_rates
 from runners.measure.load import LoadContext
 from runners.measure.load_levels import LoadLevels, plan_levels, search_ranges
 from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.run import measure
 from runners.measure.run_plan import USABLE_CPUS, plan_run
-from runners.measure.settings import BlockSettings
 from runners.present import narrative
 from runners.present.kit.markup import Fragment
 from runners.present.narrative import Narrative
 from runners.store.ledger import Run
-from runners.store.states import being_measured, kept, mark_void
+from runners.store.runs import being_measured, kept, mark_void
 from runners.systems.build import Artifact
 from runners.systems.image import Image
 

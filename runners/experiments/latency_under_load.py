@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from runners.core.objectives import objectives
+from runners.core.parameter_values import objectives
 from runners.core.parameters import Parameters, Profile, check_parameters, from_notebook
 from runners.core.records import LoadProfile, System, Workload
 from runners.core.workloads import PING

@@ -30,8 +30,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from runners.core.load import Histogram, Load, LoadErrors, LoadResult, Request
-from runners.generators import LOAD_FOLDER, GeneratorError
+from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadErrors, LoadResult, Request
 from runners.generators.autocannon_text import AutocannonText, parse_text
 from runners.generators.steps import parse_steps
 from runners.stats import histograms

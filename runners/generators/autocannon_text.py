@@ -6,8 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from runners.core.load import LatencySummary
-from runners.generators import GeneratorError
+from runners.core.load import GeneratorError, LatencySummary
 from runners.generators.wrk_text import Rounded
 
 _EXPONENTS = {"B": 0, "kB": 3, "MB": 6, "GB": 9, "TB": 12}

@@ -16,9 +16,18 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from runners.core.load import Histogram, Load, LoadErrors, LoadResult, Request
-from runners.core.thresholds import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE
-from runners.generators import LOAD_FOLDER, GeneratorError
+from runners.core.load import (
+    LATE_S,
+    LEAST_OFFERED,
+    LOAD_FOLDER,
+    MOST_LATE_SHARE,
+    GeneratorError,
+    Histogram,
+    Load,
+    LoadErrors,
+    LoadResult,
+    Request,
+)
 from runners.stats import histograms
 
 _BODY = "body"

@@ -33,9 +33,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.core.load import Load, LoadErrors, LoadResult, Request
-from runners.core.thresholds import LEAST_OFFERED
-from runners.generators import LOAD_FOLDER, GeneratorError
+from runners.core.load import LEAST_OFFERED, LOAD_FOLDER, GeneratorError, Load, LoadErrors, LoadResult, Request
 from runners.generators.perf_gauge_report import Push, Report, is_status, parse_report
 from runners.stats.histograms import merge
 

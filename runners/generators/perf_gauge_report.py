@@ -6,8 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from runners.core.load import Histogram, LatencySummary
-from runners.generators import GeneratorError
+from runners.core.load import GeneratorError, Histogram, LatencySummary
 from runners.generators.steps import parse_steps
 from runners.generators.wrk_text import Rounded
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runners.core.errors import WrkbookError, did_you_mean
-from runners.generators import Generator
+from runners.core.load import Generator
 from runners.generators.autocannon import Autocannon
 from runners.generators.paceload import Paceload
 from runners.generators.perf_gauge import PerfGauge

@@ -21,8 +21,7 @@ import re
 import shutil
 from pathlib import Path
 
-from runners.core.load import Histogram, Load, LoadResult, Request
-from runners.generators import LOAD_FOLDER, GeneratorError
+from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadResult, Request
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS, Exact, Statistics, condense, parse_exact
 from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
 

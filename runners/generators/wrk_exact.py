@@ -14,8 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from runners.core.load import Histogram, LoadErrors
-from runners.generators import GeneratorError
+from runners.core.load import GeneratorError, Histogram, LoadErrors
 from runners.generators.steps import parse_steps, print_steps
 from runners.stats import histograms
 

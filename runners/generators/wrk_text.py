@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from runners.core.load import LoadErrors
+from runners.core.load import GeneratorError, LoadErrors
 from runners.core.units import parse_binary_size, parse_count, parse_duration
-from runners.generators import GeneratorError
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import psutil
 
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from runners.machine.topology import read_cores
 
 Level = Literal["good", "advice", "problem"]

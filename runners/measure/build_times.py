@@ -15,8 +15,8 @@ from typing import Any
 from tqdm import tqdm
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import CONTRACT_DATA, cache_folder
-from runners.machine.pinning import PinningPlan
+from runners.core.project import CONTRACT_DATA, cache_folder
+from runners.machine.topology import PinningPlan
 from runners.store.ledger import Run, write_once
 from runners.systems.build import build_environment
 from runners.systems.catalogue import Server

@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from runners.core.load import LoadResult
-from runners.core.objectives import Objective
-from runners.core.thresholds import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE
+from runners.core.load import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE, LoadResult
+from runners.core.parameter_values import Objective
 from runners.stats import histograms
-from runners.stats.capacity import TRIES_OF_A_RATE, bracket, next_rate
+from runners.stats.verdicts import TRIES_OF_A_RATE, bracket, next_rate
 
 # The rate has this many significant digits.
 _DIGITS = 3

@@ -1,17 +1,20 @@
-"""The design of an experiment: which cells there are, and in which order a block visits them."""
+"""The design of an experiment: its cells, the order in which a block visits them, and the settings of all blocks."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from runners.contract.data import Style
 from runners.core.errors import WrkbookError
-from runners.core.parameters import Parameters
+from runners.core.parameters import Parameters, Profile
 from runners.core.records import LoadProfile, System, Workload
 from runners.core.workloads import WORKLOADS
+from runners.measure.load import LoadContext
+from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
 
 DELAYS_MS = (10,)
@@ -175,3 +178,36 @@ def own_load_shapes(parameters: Parameters) -> dict[str, list[LoadProfile]]:
 def connection_shapes(counts: Sequence[int]) -> list[LoadProfile]:
     """Return one load for each number of connections."""
     return [LoadProfile(str(count), connections=count) for count in counts]
+
+
+@dataclass(frozen=True)
+class BlockSettings:
+    """The settings of all blocks of a run; the servers in `nonconforming` are not measured.
+
+    Attributes
+    ----------
+    artifacts : the built servers, backends included
+    generator, connections, threads : of cells whose load says nothing else
+    idle_other : CPU → share of its time that other processes used before the run (:mod:`runners.measure.machine_survey`)
+    search_ranges : (system, label of the workload without its load) → the first and the highest rate of a search
+    poisson : whether the arrivals of an open loop are a Poisson process
+    """
+
+    design: Design
+    artifacts: dict[str, Artifact]
+    source: LoadContext
+    profile: Profile
+    connections: int
+    threads: int
+    body_style: Style
+    seed: int
+    nonconforming: frozenset[str] = frozenset()
+    generator: str = "wrk"
+    idle_other: Mapping[int, float] = field(default_factory=dict)
+    search_ranges: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+    poisson: bool = True
+
+    def cpus(self, server: str) -> list[int]:
+        """Return the CPUs on which `server` runs: a backend that serves a workload itself stays on the backends'."""
+        backend = self.artifacts[server].server.role == "backend"
+        return list(self.source.plan.backend if backend else self.source.plan.server)

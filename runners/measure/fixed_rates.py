@@ -19,8 +19,7 @@ from runners.core.parameters import Parameters, Profile
 from runners.core.records import LoadProfile, System, Workload
 from runners.core.run_manifest import PlannedLoad, PlannedRates
 from runners.measure.block import measure_block
-from runners.measure.design import Cell, Design
-from runners.measure.settings import BlockSettings
+from runners.measure.design import BlockSettings, Cell, Design
 
 FAST = "-fast"
 _OF_SLOWEST = 0.6

@@ -11,15 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from runners.core.errors import WrkbookError
-from runners.core.objectives import Objective
+from runners.core.parameter_values import Objective
 from runners.core.parameters import Profile
 from runners.core.records import LoadProfile, System, Workload
 from runners.core.run_manifest import PlannedLoad, PlannedRates
 from runners.core.workloads import PING
 from runners.generators.paceload import Paceload
-from runners.measure.design import Cell, Design
+from runners.measure.design import BlockSettings, Cell, Design
 from runners.measure.fixed_rates import measured_capacities
-from runners.measure.settings import BlockSettings
 
 LEVELS, CAPACITY = "levels", "capacity"
 PILOT = LoadProfile("pilot", Paceload.name)

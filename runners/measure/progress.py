@@ -11,19 +11,17 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.checks.machine import DISTURBANCES
+from runners.analyse.checks.conditions import DISTURBANCES
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, of_cell
 from runners.analyse.tables import load_results
-from runners.core.objectives import Objective, objectives
+from runners.core.parameter_values import Objective, objectives
 from runners.core.records import SEARCH_WINDOW, Interval, LoadProfile, System
 from runners.core.trial_record import TrialRecord
 from runners.measure.capacity_search import met, on_schedule
-from runners.measure.design import Cell, Design
+from runners.measure.design import BlockSettings, Cell, Design
 from runners.measure.load_levels import rounded
-from runners.measure.settings import BlockSettings
-from runners.stats.capacity import bracket
 from runners.stats.estimates import geometric_mean_interval
-from runners.stats.verdicts import precision_reached
+from runners.stats.verdicts import bracket, precision_reached
 
 # After so many failures a system is not launched any more in this run.
 _FAILURES_TOLERATED = 2

@@ -12,20 +12,19 @@ from typing import Any
 
 from tqdm import tqdm
 
-from runners.core.folders import SERVING, is_locked
 from runners.core.parameters import Profile
+from runners.core.project import SERVING, is_locked
 from runners.core.records import System
 from runners.core.trial_record import TrialRecord
 from runners.core.units import format_duration, format_half_width
 from runners.measure.block import measure_block
-from runners.measure.design import Cell, Design
+from runners.measure.design import BlockSettings, Cell, Design
 from runners.measure.load import expected_ramp_up_s, window_seconds
 from runners.measure.progress import Progress, confirmation
-from runners.measure.settings import BlockSettings
 from runners.measure.trial import can_be_suspended, sliced
 from runners.stats.verdicts import blocks_needed
 from runners.store.ledger import Run
-from runners.systems.ports import client_ports
+from runners.systems.host import client_ports
 
 # Stopping because an interval is narrow lowers its coverage: to 91 % for two systems from 4 blocks on (docs/validity.md). Hence at
 # least so many blocks, by the number of systems that a workload compares.

@@ -7,20 +7,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from runners.core.load import Generator
 from runners.core.parameters import PROFILES, Parameters, Profile
 from runners.core.records import LoadProfile
-from runners.generators import Generator
 from runners.generators.registry import generator_named
 from runners.machine.facts import raise_open_files_limit
-from runners.machine.pinning import PinningPlan, plan_pinning, plan_with_backend
-from runners.machine.topology import Core, read_cores
-from runners.measure.connection_limits import LeftOut, clamped
+from runners.machine.topology import Core, PinningPlan, plan_pinning, plan_with_backend, read_cores
 from runners.measure.design import DELAYS_MS, Cell, Design, design, load_shapes, own_load_shapes
 from runners.measure.fixed_rates import FixedRateLoad, with_rates
+from runners.measure.load import LeftOut, clamped
 from runners.measure.load_levels import CEILING, LoadLevels
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue, Server
-from runners.systems.ports import client_ports
+from runners.systems.host import client_ports
 
 USABLE_CPUS = frozenset(os.sched_getaffinity(0))
 """CPUs that this process might use when it started."""

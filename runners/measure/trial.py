@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from runners.contract.conformance import quick_check
-from runners.contract.requests import contract_request, path_parameters
-from runners.core.load import Load, Request
-from runners.core.objectives import objectives
+from runners.contract.runner import contract_request, path_parameters
+from runners.core.load import GeneratorError, Load, Request
+from runners.core.parameter_values import objectives
 from runners.core.records import SEARCH_WINDOW, WARM_UP_KINDS, System, Workload
 from runners.core.trial_record import Failure, TrialRecord, Verification, WindowKind, WindowRecord
 from runners.core.workloads import WORKLOADS
-from runners.generators import GeneratorError
 from runners.machine.topology import format_cpu_list
 from runners.measure.capacity_search import CapacitySearch
 from runners.measure.design import Cell
@@ -23,11 +22,11 @@ from runners.measure.sampling import memory
 from runners.measure.window import in_one_piece
 from runners.systems.backend import Backend
 from runners.systems.catalogue import Service
-from runners.systems.ports import wait_for_ports
+from runners.systems.host import wait_for_ports
 from runners.systems.process import ServerProcess
 
 if TYPE_CHECKING:
-    from runners.measure.settings import BlockSettings
+    from runners.measure.design import BlockSettings
 
 _SAID_CHARACTERS = 500
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.run_comparison import BeforeAfter
-from runners.analyse.run_differences import Difference
+from runners.analyse.run_comparison import BeforeAfter, Difference
 from runners.core.records import CONTROL
 from runners.core.units import RATES, RATIOS, amount, listing, plus_minus, quantity, quantity_parts, system_title
 from runners.present.kit.frames import (

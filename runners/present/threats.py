@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from runners.analyse.latencies import in_bursts
+from runners.analyse.fixed_rates import in_bursts
 from runners.analyse.results import Results
 from runners.core.records import CONTROL
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, listing

@@ -1,14 +1,4 @@
-"""Estimates with 95 % intervals by Student's t: throughput of a cell, ratios and differences of two.
-
-The sampling unit is the launch of a server: windows of one launch resemble each other more than windows of two (Kalibera
-& Jones, Rigorous benchmarking in reasonable time, ISMM 2013; Georges et al., Statistically rigorous Java performance
-evaluation, OOPSLA 2007). So a launch is one number, the geometric mean of its windows. Ratios are differences of logarithms.
-
-A comparison is paired: one ratio for each block, in which both systems were alive at the same time. The intervals of
-several systems against the fastest hold together. The data name the fastest, so Bonferroni's correction counts all pairs
-(Dunn, JASA 56, 1961), whatever the variances are. Dunnett's smaller value is for a system chosen before measuring;
-docs/validity.md has what each covers.
-"""
+"""Estimates with 95 % intervals by Student's t: throughput of a cell, ratios and differences of two, percentiles over launches."""
 
 from __future__ import annotations
 
@@ -18,16 +8,22 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from runners.core.load import Histogram
 from runners.core.records import Interval
+from runners.stats import histograms
 
 CONFIDENCE = 0.95
 
 Floats = NDArray[np.float64]
 Launches = Sequence[float] | NDArray[np.floating[Any]]
 UNKNOWN = Interval(math.nan, math.nan, math.nan)
+
+HALF_A_MICROSECOND = 0.5
+"""Half the resolution of a histogram; it replaces 0, which has no logarithm."""
 
 
 @dataclass(frozen=True)
@@ -177,3 +173,34 @@ def _exponential(interval: Interval) -> Interval:
     # Of two launches that differ much the interval may reach beyond the largest number there is.
     with np.errstate(over="ignore"):
         return Interval(*(float(np.exp(end)) for end in (interval.value, interval.low, interval.high)))
+
+
+def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict[int, Histogram]:
+    """Return block → service times of a cell's sound trials; `latency` as in :class:`runners.analyse.tables.Tables`."""
+    rows = latency[(latency["system"] == system) & (latency["workload"] == workload)]
+    groups = rows.groupby("block")
+    return {int(block): Histogram(tuple(group["value_us"]), tuple(group["count"])) for block, group in groups}
+
+
+def percentile_intervals(launches: Sequence[Histogram], wanted: Sequence[float]) -> dict[float, Interval]:
+    """Return percentiles of the launches' merged histograms in seconds, with the 95 % interval over launches.
+
+    A percentile with fewer than 10 samples beyond it is all NaN. The samples of a launch are not independent, so the
+    interval is Student's t on the logarithms of each launch's own percentile. Low and high are NaN with one launch.
+    """
+    filled = [launch for launch in launches if launch.total_count]
+    if not filled:
+        return dict.fromkeys(wanted, UNKNOWN)
+    merged = histograms.merge(filled)
+    values = histograms.percentiles(merged.values_us, merged.counts, wanted)
+    each = np.array([histograms.percentiles(launch.values_us, launch.counts, wanted) for launch in filled])
+    return {
+        percentile: around(value * 1e-6, own) if histograms.estimable(merged.total_count, percentile) else UNKNOWN
+        for percentile, value, own in zip(wanted, values.tolist(), each.T, strict=True)
+    }
+
+
+def around(value: float, own: Floats) -> Interval:
+    """Return a value with the relative interval that the launches' `own` values show, in whatever unit these are."""
+    spread = mean_interval(np.log(np.maximum(own, HALF_A_MICROSECOND)))
+    return Interval(value, value * math.exp(spread.low - spread.value), value * math.exp(spread.high - spread.value))

@@ -1,11 +1,8 @@
-"""Histograms of service times: undo wrk's correction, merge, and describe.
-
-The statistics take two parallel arrays, ``values`` (ascending, in any unit) and ``counts``. Results have the unit of the
-values, and are NaN for too few samples.
-"""
+"""Histograms of response times: undo wrk's correction, merge, describe; and response times that are known by calculation."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -14,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from runners.core.load import Histogram
 
 MIN_SAMPLES_BEYOND = 10
+
+DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 2e-3
+"""Of ``servers/calibration``: /delayed, /stalled (for how long, how often), /work."""
 
 
 def correct(histogram: Histogram, expected_us: int) -> Histogram:
@@ -158,3 +158,22 @@ def _arrays(histogram: Histogram) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def _histogram(values: NDArray[np.int64], counts: NDArray[np.int64]) -> Histogram:
     return Histogram(tuple(values.tolist()), tuple(counts.tolist()))
+
+
+def stalled_response_s(percentile: float) -> float:
+    """Return the response time of a server that delays by `DELAY_S` and stands still for `STALL_S` every `EVERY_S`.
+
+    Arrivals at any moment are equally likely. One in a stall waits for its end, and then for the delay; one whose response falls due in
+    a stall gets it at the end of that.
+    """
+    share = (1 - percentile / 100) * EVERY_S
+    # Longer than r: of the arrivals in a stall those of (STALL + DELAY - r) seconds; and of those just before it, all up to STALL.
+    if share >= STALL_S + DELAY_S:
+        return DELAY_S
+    return STALL_S + 2 * DELAY_S - share if share >= 2 * DELAY_S else STALL_S + DELAY_S - share / 2
+
+
+def mean_wait_s(rate_rps: float, service_s: float) -> float:
+    """Return the mean wait in a queue with one server, Poisson arrivals and a constant service time (Pollaczek and Khinchine)."""
+    busy = rate_rps * service_s
+    return busy * service_s / (2 * (1 - busy)) if busy < 1 else math.inf

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import RAW
+from runners.core.project import RAW
 from runners.core.records import RUN_SCHEMA, TRIAL_SCHEMA
 from runners.core.run_manifest import RunManifest
 from runners.core.trial_record import Record, TrialRecord

@@ -1,21 +1,25 @@
-"""Build a server inside the image, once for each state of its sources and each CPU level."""
+"""Build a server inside the image, once for each state of its sources and each CPU level; read its components' versions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import platform
+import re
 import subprocess
 import time
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import CONTRACT_DATA, cache_folder, exclusive
+from runners.core.project import CONTRACT_DATA, cache_folder, exclusive
 from runners.systems.catalogue import Server
-from runners.systems.image import Image, remove_tree
+from runners.systems.image import SUITE, Image, remove_tree
 from runners.systems.sandbox import Sandbox
 
 CACHE_ENV = {
@@ -27,6 +31,17 @@ CACHE_ENV = {
     "CARGO_TARGET_DIR": "/cache/cargo-target",
 }
 _BUILD_TIMEOUT_S = 1800.0
+
+_TOOLCHAIN = ("wrk", "g++", "golang-go", "libc6")
+# Where each kind of package is locked, and what stands before its version there.
+_LOCKED = {
+    "go": ("go.mod", r"^\s*(?:require\s+)?{name}\s+(\S+)"),
+    "cargo": ("Cargo.lock", r'^name = "{name}"\nversion = "([^"]+)"'),
+    "npm": ("package-lock.json", r'"node_modules/{name}": {{\s*"version": "([^"]+)"'),
+    "maven": ("pom.xml", r"<artifactId>{name}</artifactId>\s*<version>([^<]+)</version>"),
+    "pypi": ("requirements.txt", r"^{name}==(\S+)"),
+}
+_PYTHON = ("numpy", "pandas", "scipy", "matplotlib", "seaborn", "papermill", "jupyterlab")
 
 
 @dataclass(frozen=True)
@@ -179,3 +194,52 @@ def amd64_level(cpuinfo: str) -> str:
 def own_level() -> str:
     """Return the level of this machine."""
     return amd64_level(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+
+
+def component_versions(servers: list[Server], image: Image) -> dict[str, Any]:
+    """Return the versions: by server those of its components; of the toolchain in the image, and of the Python side.
+
+    Raises
+    ------
+    WrkbookError
+        When a manifest names a component that is not there.
+    """
+    level = own_level()
+    components = {
+        server.name: {name: _version(server, where, image) for name, where in server.components.items()}
+        for server in servers
+        if server.components
+    }
+    return {
+        "components": components,
+        "flags": {server.name: flags for server in servers if (flags := server.build.stated(level))},
+        "image": {"suite": f"Debian {SUITE}", "key": image.key},
+        "toolchain": {package: image.versions[package] for package in _TOOLCHAIN if package in image.versions},
+        "python": {"python": platform.python_version(), **{package: version(package) for package in _PYTHON}},
+    }
+
+
+def _version(server: Server, where: str, image: Image) -> str:
+    kind, _, name = where.partition(":")
+    if kind == "deb" and name in image.versions:
+        return image.versions[name]
+    if kind == "install" and (version := _installed(server.build.commands, name)):
+        return version
+    if kind in _LOCKED:
+        file, pattern = _LOCKED[kind]
+        path = server.folder / file
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        if match := re.search(pattern.format(name=re.escape(name)), text, re.MULTILINE):
+            return match[1]
+    raise WrkbookError(
+        f"servers/{server.name}/server.toml: component {where!r} is not installed",
+        f"use one of {', '.join(f'{kind}:NAME' for kind in ('deb', 'install', *_LOCKED))}",
+    )
+
+
+def _installed(commands: list[list[str]], name: str) -> str | None:
+    """The version that a build command names which installs `name`: ``… install … --version 1.2.3 … NAME``."""
+    for words in commands:
+        if words[-1] == name and "--version" in words:
+            return words[words.index("--version") + 1]
+    return None

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from runners.core.errors import WrkbookError, did_you_mean
-from runners.core.folders import SERVERS
+from runners.core.project import SERVERS
 from runners.core.records import System
 from runners.core.workloads import WORKLOADS
 

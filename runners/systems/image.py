@@ -20,7 +20,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import cache_folder, exclusive
+from runners.core.project import cache_folder, exclusive
 from runners.systems import host
 
 SUITE = "forky"

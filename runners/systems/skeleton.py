@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import SERVERS
+from runners.core.project import SERVERS
 from runners.core.records import CONTROL
 from runners.systems.catalogue import Catalogue, Server, check_name, load_server
 

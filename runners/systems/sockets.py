@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import try_lock
+from runners.core.project import try_lock
 
 LOOPBACK = "127.0.0.1"
 # Below the range from which the kernel takes ports for outgoing connections, or a client could be on a server's port.

@@ -18,8 +18,7 @@ import psutil
 from traitlets.config import Config
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import NOTEBOOKS, PROJECT
-from runners.core.notebooks import WITHOUT_MEASURING
+from runners.core.project import NOTEBOOKS, PROJECT, WITHOUT_MEASURING
 from runners.systems.sandbox import orphans_ended
 
 _END_TIMEOUT_S = 10.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from runners.core.folders import COMPARING, PROCESSED
+from runners.core.project import COMPARING, PROCESSED
 from runners.core.records import COMPARISON_SCHEMA
 from runners.core.units import format_duration
 from runners.present.html import IndexEntry, write_figures, write_index, write_report
-from runners.store.processed import read_summary
+from runners.store.runs import read_summary
 
 
 def write_run_report(folder: Path, summary: dict[str, Any]) -> Path:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from runners.core.errors import WrkbookError, visible
-from runners.core.folders import COMPARING, PROCESSED
 from runners.core.parameters import PROFILES, changed_parameters
+from runners.core.project import COMPARING, PROCESSED
 from runners.core.records import COMPARISON_SCHEMA
 from runners.core.units import format_duration, system_title
-from runners.experiments.early_checks import check_run
+from runners.experiments.plan import check_run
 from runners.store.ledger import Run, new_run_id
-from runners.store.processed import comparison_folder, processed_folder, read_summary
+from runners.store.runs import comparison_folder, processed_folder, read_summary
 from runners.workbook.execute import execute
 
 # So many notebooks share the budget of a profile: those that run where none is named.
@@ -116,8 +116,8 @@ def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = Fals
     WrkbookError
         When a run is not known, the two were not measured alike (unless `anyway`), or a record is damaged.
     """
-    from runners.analyse.run_differences import check_comparable
-    from runners.experiments.comparison import find_pairs
+    from runners.analyse.run_comparison import check_comparable
+    from runners.experiments.reviews import find_pairs
     from runners.workbook.reports import refresh_index, write_comparison_report
 
     pairs = find_pairs(run_a, run_b, experiment)

@@ -7,12 +7,11 @@ import random
 import numpy as np
 
 from runners.core.load import Histogram, Load
-from runners.core.objectives import objectives
+from runners.core.parameter_values import objectives
 from runners.core.records import CONTROL, LoadProfile, Workload
 from runners.core.run_manifest import PlannedLoad, PlannedRates
 from runners.core.trial_record import WindowRecord
-from runners.stats.histograms import correct
-from runners.stats.queues import stalled_response_s
+from runners.stats.histograms import correct, stalled_response_s
 from runners.store.ledger import Run
 from runners.store.migrations import workload_of_label
 from tests.analyse import synthetic

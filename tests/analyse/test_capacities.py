@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from runners.analyse.capacities import build_capacities, confirmations, launch_capacities
-from runners.core.objectives import objective
+from runners.core.parameter_values import objective
 from runners.core.records import CONTROL
 from runners.generators.paceload import Paceload
 from runners.stats import histograms

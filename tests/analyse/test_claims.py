@@ -8,7 +8,7 @@ import pytest
 from runners.analyse.claims.register import Claim, load_claims, published_amounts, published_value
 from runners.analyse.published import figures, sources
 from runners.core.errors import WrkbookError
-from runners.core.folders import NOTEBOOKS
+from runners.core.project import NOTEBOOKS
 from runners.stats.verdicts import SMALLEST_BAND
 
 CLAIMS = load_claims()

@@ -9,10 +9,11 @@ import pytest
 from runners.analyse.checks.trial import connections_open
 from runners.analyse.claims.judgements import judge
 from runners.analyse.claims.register import load_claims
-from runners.analyse.connections import mean_interval, memory_per_connection
 from runners.analyse.published import figures
 from runners.analyse.results import analyse
 from runners.analyse.tables import load_results
+from runners.analyse.usage import memory_per_connection
+from runners.stats.estimates import mean_interval
 from runners.store.ledger import write_once
 from tests.analyse.scaled import AFTER_START_BYTES, BASE_BYTES, run_of, trial
 

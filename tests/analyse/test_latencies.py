@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.analyse.latencies import STATISTICS, Latencies, added_latencies, latencies_of
+from runners.analyse.fixed_rates import STATISTICS, Latencies, added_latencies, latencies_of
 from runners.core.load import Histogram
 
 WORKLOAD = "relay@moderate"

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from runners.analyse.load_levels import equal_rates, half_load, own_rates
+from runners.analyse.fixed_rates import equal_rates, half_load, own_rates
 from runners.analyse.results import analyse
 from runners.analyse.sessions import cost_spread
 from runners.core.records import CONTROL

@@ -8,7 +8,7 @@ import pytest
 
 from runners.analyse.published import figures, published_values, read_file, sources
 from runners.core.errors import WrkbookError
-from runners.core.folders import PUBLISHED
+from runners.core.project import PUBLISHED
 
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "k": 1e3, "MB": 2**20, "GB": 2**30}
 SOURCES = sources()

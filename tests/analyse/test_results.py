@@ -17,7 +17,7 @@ from runners.analyse.results import analyse
 from runners.analyse.summary import write_processed
 from runners.analyse.tables import measured_windows
 from runners.core.records import LoadProfile, Workload
-from runners.store.processed import read_summary
+from runners.store.runs import read_summary
 from tests.analyse.synthetic import run_of, trial
 
 RATES = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runners.analyse.run_differences import check_comparable, differences, refused, unchanged_servers
+from runners.analyse.run_comparison import check_comparable, differences, refused, unchanged_servers
 from runners.core.errors import WrkbookError
 from runners.core.run_manifest import RunManifest
 from runners.store.ledger import Run

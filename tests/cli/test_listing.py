@@ -7,7 +7,7 @@ import pytest
 from runners.analyse.summary import _write_summary
 from runners.cli import commands, listing
 from runners.core.records import SUMMARY_SCHEMA
-from runners.store import ledger, states
+from runners.store import ledger, runs
 from tests.analyse.synthetic import run_of
 
 EXPERIMENT = "02-json-decode"
@@ -61,7 +61,7 @@ def test_a_run_without_a_report_says_how_to_get_one(data):
 def test_every_run_is_listed_with_its_state(data):
     made(data, "whole", "2026-01-01T10:00:00+00:00")
     made(data, "stopped", "2026-01-02T10:00:00+00:00")
-    with pytest.raises(KeyboardInterrupt), states.being_measured(ledger.Run(EXPERIMENT, "stopped", data / "raw")):
+    with pytest.raises(KeyboardInterrupt), runs.being_measured(ledger.Run(EXPERIMENT, "stopped", data / "raw")):
         raise KeyboardInterrupt
     found = listing.listing()
     (entry,) = [entry for entry in found["experiments"] if entry["experiment"] == EXPERIMENT]

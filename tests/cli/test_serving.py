@@ -4,7 +4,7 @@ import pytest
 
 from runners.cli import serving
 from runners.core.errors import WrkbookError
-from runners.core.folders import MEASURING, SERVING, exclusive, is_locked, shared
+from runners.core.project import MEASURING, SERVING, exclusive, is_locked, shared
 from runners.systems.catalogue import Catalogue
 
 MANIFEST = """

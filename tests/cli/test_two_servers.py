@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 
 pytestmark = pytest.mark.servers
 

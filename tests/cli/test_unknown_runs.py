@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from runners.store.ledger import Run
 from tests.analyse.synthetic import manifest
 

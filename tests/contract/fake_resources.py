@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
-from runners.contract.inputs import posts, relayed, row
+from runners.contract.data import posts, relayed, row
 from tests.contract.pages import page
 
 

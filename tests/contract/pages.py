@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-from runners.contract.inputs import Post
+from runners.contract.data import Post
 
 HEAD = """<!DOCTYPE html>
 <html lang="en">

@@ -3,9 +3,9 @@
 import pytest
 
 from runners.contract import conformance
-from runners.contract.inputs import request_body
-from runners.contract.requests import contract_request
-from runners.contract.vectors.endpoints import AS_PUBLISHED
+from runners.contract.data import request_body
+from runners.contract.runner import contract_request
+from runners.contract.vectors.golden import AS_PUBLISHED
 from runners.core.records import Workload
 from tests.contract.fake import RESOURCES, Served, serving
 

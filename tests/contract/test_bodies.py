@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from runners.contract.data import request_body
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, receipt
-from runners.contract.inputs import request_body
 
 styles = st.sampled_from(["compact", "pretty"])
 seeds = st.integers(0, 2**32)

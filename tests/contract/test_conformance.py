@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from runners.contract import conformance
-from runners.contract.inputs import request_body
+from runners.contract.data import request_body
 from tests.contract.fake import RESOURCES, SERVICES, Served, serving
 from tests.contract.strategies import damaged_bodies, good_bodies
 

@@ -9,8 +9,8 @@ import sqlite3
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.contract.inputs import POSTS_COUNT, ROWS_COUNT, posts, relayed, row
-from runners.core.folders import CONTRACT_DATA, SERVERS
+from runners.contract.data import POSTS_COUNT, ROWS_COUNT, posts, relayed, row
+from runners.core.project import CONTRACT_DATA, SERVERS
 from tests.contract.pages import article, page
 
 SQL = (CONTRACT_DATA / "records.sql").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.contract.decoder.reference import ContractError, decode, judge, normalised, receipt
-from runners.contract.decoder.strict_json import parse
+from runners.contract.decoder.reference import decode, judge, normalised, receipt
+from runners.contract.decoder.strict_json import ContractError, parse
 from runners.contract.vectors.accepted import SAMPLE, sample, with_values
 from tests.contract.strategies import damaged_bodies, good_bodies
 

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
+from runners.contract.data import ROWS_COUNT, posts, row
 from runners.contract.dynamic import drawn
 from runners.contract.findings import UnexpectedError
-from runners.contract.inputs import ROWS_COUNT, posts, row
 from tests.contract.pages import FOOT, HEAD, page
 
 ids = st.lists(st.integers(1, ROWS_COUNT), min_size=1, max_size=30, unique=True)

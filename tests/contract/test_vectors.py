@@ -11,8 +11,8 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 from runners.contract.conformance import stored
+from runners.contract.data import request_body
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, normalised
-from runners.contract.inputs import request_body
 from runners.contract.responses import echo_difference
 from runners.contract.vectors.golden import golden
 from runners.contract.vectors.model import AS_SENT, PATH, dump, for_batch

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.core.errors import WrkbookError
-from runners.core.objectives import objective, objectives
+from runners.core.parameter_values import objective, objectives
 
 
 @pytest.mark.parametrize(

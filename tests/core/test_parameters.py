@@ -4,8 +4,6 @@ import pytest
 
 from runners.cli.arguments import joined_parameters, parameter_values
 from runners.core.errors import WrkbookError
-from runners.core.folders import COMPARING
-from runners.core.notebooks import declared_parameters, experiments
 from runners.core.parameters import (
     ComparedRuns,
     Parameters,
@@ -14,6 +12,7 @@ from runners.core.parameters import (
     from_notebook,
     validated,
 )
+from runners.core.project import COMPARING, declared_parameters, experiments
 
 DECODE = "02-json-decode"
 

@@ -4,12 +4,12 @@ import ast
 
 import pytest
 
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from runners.core.records import Workload
 from runners.core.workloads import WORKLOADS, named
 
 # Vectors are about one workload each, and the migrations know the names of recorded data.
-NAMING = {"core/workloads.py", "store/migrations.py", "contract/vectors/endpoints.py"}
+NAMING = {"core/workloads.py", "store/migrations.py", "contract/vectors/golden.py"}
 
 
 def named_in(path):

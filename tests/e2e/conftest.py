@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.analyse.checks.machine import DISTURBANCES
+from runners.analyse.checks.conditions import DISTURBANCES
 from runners.cli.checks import FAULTS
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from tests.e2e.browser import browser
 
 # Parameters that keep a run of each notebook short; the full form of the tests measures with the notebooks' own.

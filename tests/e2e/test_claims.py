@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from runners.analyse.checks.machine import DISTURBANCES
+from runners.analyse.checks.conditions import DISTURBANCES
 from runners.core.records import SUMMARY_SCHEMA
 from tests.analyse.synthetic import run_of
 from tests.e2e.test_compare import wrkbook
@@ -149,7 +149,7 @@ def test_a_fault_is_measured_beside_equal_work(tmp_path):
 
 def test_it_comes_after_the_experiments_that_its_claims_are_decided_by():
     from runners.analyse.published import figures
-    from runners.core.notebooks import experiments
+    from runners.core.project import experiments
 
     names = experiments()
     assert max(names.index(name) for name in set(figures()["experiment"]) if name in names) < names.index(PLACE)

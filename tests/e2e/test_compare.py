@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from tests.analyse.synthetic import run_of
 
 pytestmark = pytest.mark.e2e

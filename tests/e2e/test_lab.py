@@ -11,7 +11,7 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 
-from runners.core.folders import NOTEBOOKS, PROJECT
+from runners.core.project import NOTEBOOKS, PROJECT
 from tests.e2e.browser import browser
 from tests.free_ports import free_ports
 from tests.systems.seen import listening_addresses

@@ -12,8 +12,8 @@ import time
 import psutil
 import pytest
 
-from runners.analyse.checks.machine import DISTURBANCES
-from runners.core.folders import NOTEBOOKS, PROJECT
+from runners.analyse.checks.conditions import DISTURBANCES
+from runners.core.project import NOTEBOOKS, PROJECT
 from tests.e2e.conftest import EXPERIMENTS, quick, wrkbook
 
 pytestmark = [pytest.mark.e2e, pytest.mark.quiet]

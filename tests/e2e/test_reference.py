@@ -8,8 +8,7 @@ import shutil
 import pytest
 from bs4 import BeautifulSoup
 
-from runners.core.folders import PROJECT
-from runners.core.notebooks import experiments
+from runners.core.project import PROJECT, experiments
 from runners.store.ledger import REFERENCE
 from tests.e2e.test_compare import wrkbook
 

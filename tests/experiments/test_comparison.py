@@ -3,11 +3,10 @@
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import COMPARING, NOTEBOOKS
-from runners.core.notebooks import experiments, find_experiment
-from runners.experiments import comparison
-from runners.experiments.comparison import TwoRuns, find_pairs
-from runners.store import states
+from runners.core.project import COMPARING, NOTEBOOKS, experiments, find_experiment
+from runners.experiments import reviews
+from runners.experiments.reviews import TwoRuns, find_pairs
+from runners.store import runs
 from runners.store.ledger import Run
 from tests.analyse.synthetic import manifest
 
@@ -24,7 +23,7 @@ def raw(tmp_path, monkeypatch):
     for experiment, run_ids in PLACES.items():
         for run_id in run_ids:
             Run(experiment, run_id, tmp_path).open(RECORD)
-    monkeypatch.setattr(comparison, "find_runs", lambda run_id, searched: states.find_runs(run_id, searched, tmp_path))
+    monkeypatch.setattr(reviews, "find_runs", lambda run_id, searched: runs.find_runs(run_id, searched, tmp_path))
     return tmp_path
 
 

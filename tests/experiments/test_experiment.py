@@ -6,7 +6,7 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.experiments.experiment import Experiment
-from runners.experiments.manifest import idle_other
+from runners.experiments.plan import idle_other
 from runners.store.ledger import Run
 from tests.analyse.synthetic import manifest
 

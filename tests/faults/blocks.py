@@ -8,19 +8,17 @@ from unittest import mock
 
 import psutil
 
-from runners.analyse.checks.machine import DISTURBANCES
+from runners.analyse.checks.conditions import DISTURBANCES
 from runners.analyse.tables import Tables, build_tables
 from runners.core.parameters import Profile
 from runners.core.trial_record import TrialRecord
 from runners.generators.registry import GENERATORS
-from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import read_cores
+from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import full_image
-from runners.measure.design import design
+from runners.measure.design import BlockSettings, design
 from runners.measure.load import LoadContext
-from runners.measure.settings import BlockSettings
 from runners.store.ledger import Run
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from runners.analyse.checks.machine import DISTURBANCES
-from runners.core.folders import NOTEBOOKS, PROJECT, cache_folder
+from runners.analyse.checks.conditions import DISTURBANCES
+from runners.core.project import NOTEBOOKS, PROJECT, cache_folder
 from runners.store.ledger import Run
 
 EXPERIMENT, RUN_ID, BLOCKS = "01-ping", "fault", 2

@@ -1,7 +1,6 @@
 """The real servers, launched for a test."""
 
-from runners.machine.pinning import plan_pinning
-from runners.machine.topology import read_cores
+from runners.machine.topology import plan_pinning, read_cores
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
 from tests.free_ports import free_ports

@@ -9,11 +9,11 @@ from itertools import islice
 import psutil
 import pytest
 
+from runners.contract.connection import Connection, NoResponseError
 from runners.contract.decoder.reference import judge, normalised
-from runners.contract.http.connection import Connection, NoResponseError
-from runners.contract.http.messages import Message
+from runners.contract.findings import Message
 from runners.contract.responses import body_difference
-from runners.core.folders import cache_folder
+from runners.core.project import cache_folder
 from runners.measure.conformance import build_all
 from runners.systems.build import CACHE_ENV, Artifact, artifact, sources
 from runners.systems.catalogue import Catalogue

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from runners.measure.conformance import full_image
 from runners.present.html import write_report
 from runners.systems.build import build

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from runners.systems import host
 from runners.systems.image import Image
 from tests.faults.harness import BLOCKS, CELLS, Observed, assert_goes_on, assert_records_are_sound, run_command, send

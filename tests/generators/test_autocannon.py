@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.core.load import Histogram, Load, Request
-from runners.generators import GeneratorError
+from runners.core.load import GeneratorError, Histogram, Load, Request
 from runners.generators.autocannon import Autocannon
 from runners.generators.autocannon_text import parse_text
 from runners.stats import histograms

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.core.load import Load, Request
-from runners.generators import GeneratorError
+from runners.core.load import GeneratorError, Load, Request
 from runners.generators.paceload import Paceload, report_of
 from runners.stats import histograms
 

@@ -5,9 +5,8 @@ import math
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.core.folders import PUBLISHED as FOLDER
-from runners.core.load import LoadErrors
-from runners.generators import GeneratorError
+from runners.core.load import GeneratorError, LoadErrors
+from runners.core.project import PUBLISHED as FOLDER
 from runners.generators.wrk_text import parse_text
 from tests.generators import wrk_printer
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.core.errors import WrkbookError
-from runners.machine.pinning import plan_pinning, plan_with_backend
-from runners.machine.topology import Core, format_cpu_list, parse_cpu_list, read_cores
+from runners.machine.topology import Core, format_cpu_list, parse_cpu_list, plan_pinning, plan_with_backend, read_cores
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))

@@ -10,15 +10,13 @@ import runners.measure.run
 from runners.analyse.tables import build_tables, measured_windows
 from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
-from runners.machine.pinning import plan_with_backend
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import read_cores
+from runners.machine.topology import plan_with_backend, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
-from runners.measure.design import design
+from runners.measure.design import BlockSettings, design
 from runners.measure.load import LoadContext
 from runners.measure.run import measure
-from runners.measure.settings import BlockSettings
 from runners.store.ledger import Run
 from runners.systems.catalogue import Catalogue
 from tests.analyse.synthetic import manifest

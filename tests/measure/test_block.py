@@ -13,14 +13,12 @@ from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
 from runners.generators.wrk import Wrk
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS, parse_exact
-from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import read_cores
+from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
-from runners.measure.design import design
+from runners.measure.design import BlockSettings, design
 from runners.measure.load import LoadContext
-from runners.measure.settings import BlockSettings
 from runners.systems.catalogue import Catalogue
 
 pytestmark = [pytest.mark.servers, pytest.mark.quiet]

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from runners.core.load import Histogram, LoadErrors, LoadResult
-from runners.core.objectives import objectives
+from runners.core.parameter_values import objectives
 from runners.measure.capacity_search import CapacitySearch, met, on_schedule
-from runners.stats.capacity import bracket
+from runners.stats.verdicts import bracket
 
 GOALS = objectives(["p99 <= 5 ms", "p99.9 <= 20 ms"])
 

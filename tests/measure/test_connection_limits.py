@@ -4,8 +4,8 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
-from runners.measure.connection_limits import clamped, fitting_levels, in_words
 from runners.measure.design import connection_shapes
+from runners.measure.load import clamped, fitting_levels, in_words
 
 
 def test_what_fits_is_kept_as_it_is():

@@ -12,11 +12,10 @@ import pytest
 
 from runners.cli import commands
 from runners.core.errors import WrkbookError
-from runners.machine.pinning import PinningPlan
 from runners.machine.preflight import Finding
-from runners.machine.topology import Core
-from runners.measure import doctor
-from runners.measure.doctor import Diagnosis, diagnose, sandbox
+from runners.machine.topology import Core, PinningPlan
+from runners.measure import machine_survey
+from runners.measure.machine_survey import Diagnosis, diagnose, sandbox
 from runners.systems import host
 
 GOOD = Finding("memory", "good", "8 GiB available")
@@ -30,7 +29,7 @@ def run(monkeypatch, capsys):
     """A function that runs the command where `findings` are found; returns exit status, stdout and stderr."""
 
     def command(findings, *options, plan=PLAN):
-        monkeypatch.setattr(doctor, "diagnose", lambda: Diagnosis(findings, plan))
+        monkeypatch.setattr(machine_survey, "diagnose", lambda: Diagnosis(findings, plan))
         monkeypatch.setattr(sys, "argv", ["wrkbook", "doctor", *options])
         with pytest.raises(SystemExit) as caught:
             commands.main()
@@ -96,9 +95,9 @@ def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch)
             return dict.fromkeys(self.cpus, 0.5)
 
     looked = []
-    monkeypatch.setattr(doctor, "SpeedProbes", Probes)
-    monkeypatch.setattr(doctor, "preflight", lambda *_, **__: looked.append(time.monotonic()) or [GOOD])
-    found = doctor._machine([Core((cpu,)) for cpu in range(3)], 0.0)
+    monkeypatch.setattr(machine_survey, "SpeedProbes", Probes)
+    monkeypatch.setattr(machine_survey, "preflight", lambda *_, **__: looked.append(time.monotonic()) or [GOOD])
+    found = machine_survey._machine([Core((cpu,)) for cpu in range(3)], 0.0)
     assert found[0] == GOOD
     assert (found[1].level, found[1].detail.split(" of its")[0]) == ("advice", "CPU 0: 50.0 %, CPU 1: 50.0 %")
     start_s, end_s = asked[-1]
@@ -106,7 +105,7 @@ def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch)
 
 
 def test_one_cpu_is_a_problem_and_no_failure(monkeypatch):
-    monkeypatch.setattr(doctor, "read_cores", lambda: [Core((min(os.sched_getaffinity(0)),))])
+    monkeypatch.setattr(machine_survey, "read_cores", lambda: [Core((min(os.sched_getaffinity(0)),))])
     examination = diagnose(interval_s=0.0)
     assert examination.plan is None
     assert "CPUs" in [finding.name for finding in examination.problems]
@@ -116,9 +115,9 @@ def test_a_cache_folder_that_cannot_be_made_is_a_problem_and_no_failure(monkeypa
     def refuse():
         raise PermissionError(13, "Permission denied", "/home/of/nobody")
 
-    monkeypatch.setattr(doctor, "cache_folder", refuse)
+    monkeypatch.setattr(machine_survey, "cache_folder", refuse)
     monkeypatch.setattr(host, "check_sandbox", lambda: None)
-    (problem,) = [found for found in doctor._sandbox_and_image() if found.level == "problem"]
+    (problem,) = [found for found in machine_survey._sandbox_and_image() if found.level == "problem"]
     assert problem.name == "disk for the image"
     assert "/home/of/nobody" in problem.detail
     assert "XDG_CACHE_HOME" in problem.remedy
@@ -126,10 +125,10 @@ def test_a_cache_folder_that_cannot_be_made_is_a_problem_and_no_failure(monkeypa
 
 @pytest.mark.parametrize(("ready", "level"), [(True, "good"), (False, "problem")])
 def test_an_image_that_is_still_to_be_made_needs_more_space(monkeypatch, ready, level):
-    monkeypatch.setattr(doctor, "full_image", lambda _: SimpleNamespace(ready=ready))
-    monkeypatch.setattr(doctor, "sandbox", lambda image_ready: GOOD)
+    monkeypatch.setattr(machine_survey, "full_image", lambda _: SimpleNamespace(ready=ready))
+    monkeypatch.setattr(machine_survey, "sandbox", lambda image_ready: GOOD)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2 * 2**30))
-    assert doctor._sandbox_and_image()[1].level == level
+    assert machine_survey._sandbox_and_image()[1].level == level
 
 
 # The sandbox

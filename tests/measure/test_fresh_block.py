@@ -12,14 +12,12 @@ from runners.analyse.usage import window_usage
 from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
 from runners.machine.facts import raise_open_files_limit
-from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import read_cores
+from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
-from runners.measure.design import connection_shapes, design
+from runners.measure.design import BlockSettings, connection_shapes, design
 from runners.measure.load import LoadContext
-from runners.measure.settings import BlockSettings
 from runners.systems.catalogue import Catalogue
 
 pytestmark = [pytest.mark.servers, pytest.mark.quiet]

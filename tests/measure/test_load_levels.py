@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from runners.core.objectives import objectives
+from runners.core.parameter_values import objectives
 from runners.core.records import System, Workload
 from runners.core.run_manifest import PlannedRates
 from runners.measure.design import Cell, Design

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from runners.core.folders import SERVING, shared
 from runners.core.parameters import Profile
+from runners.core.project import SERVING, shared
 from runners.core.records import LoadProfile
 from runners.core.trial_record import Failure
 from runners.measure.block import _systems_in_time_slices

@@ -14,16 +14,14 @@ from runners.analyse.usage import window_usage
 from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
 from runners.generators.wrk import Wrk
-from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import read_cores
-from runners.measure import time_slices
+from runners.machine.topology import plan_pinning, read_cores
+from runners.measure import block
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
-from runners.measure.design import design
+from runners.measure.design import BlockSettings, design
 from runners.measure.load import LoadContext
 from runners.measure.run import windows_in_block
-from runners.measure.settings import BlockSettings
 from runners.measure.window import SAMPLED_AT
 from runners.systems.catalogue import Catalogue
 
@@ -135,7 +133,7 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
 
 def test_between_time_slices_server_and_load_generator_stand_still_and_afterwards_nothing_does(chosen, monkeypatch):
     running = []
-    sampled = time_slices.Window.sample
+    sampled = block.Window.sample
 
     def sample(self, *rest):
         if self._clock is None:
@@ -145,7 +143,7 @@ def test_between_time_slices_server_and_load_generator_stand_still_and_afterward
             running.append([process.name() for process in programs if not stands_still(process)])
         sampled(self, *rest)
 
-    monkeypatch.setattr(time_slices.Window, "sample", sample)
+    monkeypatch.setattr(block.Window, "sample", sample)
     states = []
 
     def step(_):
@@ -159,7 +157,7 @@ def test_between_time_slices_server_and_load_generator_stand_still_and_afterward
 
 
 def test_a_server_that_dies_between_its_turns_gets_that_as_its_result_and_the_others_go_on(chosen, monkeypatch):
-    sampled, killed = time_slices.Window.sample, []
+    sampled, killed = block.Window.sample, []
 
     def sample(self, *rest):
         sampled(self, *rest)
@@ -167,7 +165,7 @@ def test_a_server_that_dies_between_its_turns_gets_that_as_its_result_and_the_ot
             killed.append(max(servers, key=lambda process: process.cmdline()))
             os.kill(killed[0].pid, signal.SIGKILL)
 
-    monkeypatch.setattr(time_slices.Window, "sample", sample)
+    monkeypatch.setattr(block.Window, "sample", sample)
     records = measure_block(chosen(workloads=["ping"]), 1, set(), lambda _: None)
     failures = [record.failure for record in records if record.failure]
     assert len(failures) == 1
@@ -186,7 +184,7 @@ def test_a_load_generator_that_fails_is_told_with_what_it_printed(chosen):
 
 
 def test_a_load_generator_that_does_not_end_is_ended_and_told(chosen, monkeypatch):
-    monkeypatch.setattr(time_slices, "GRACE_S", 0.5)
+    monkeypatch.setattr(block, "GRACE_S", 0.5)
     profile = replace(SHORT, warmup_s=0.0, windows_count=1)
     records = measure_block(chosen(DeafWrk(), profile, ["ping"]), 1, set(), lambda _: None)
     assert {record.failure.message.split(":")[0] for record in records} == {"wrk did not end"}
@@ -194,7 +192,7 @@ def test_a_load_generator_that_does_not_end_is_ended_and_told(chosen, monkeypatc
 
 
 def test_an_interrupted_measurement_leaves_nothing_behind_that_stands_still(chosen, monkeypatch):
-    sampled, seen = time_slices.Window.sample, []
+    sampled, seen = block.Window.sample, []
 
     def sample(self, *rest):
         seen.append(of_program("wrk"))
@@ -202,7 +200,7 @@ def test_an_interrupted_measurement_leaves_nothing_behind_that_stands_still(chos
             raise KeyboardInterrupt
         sampled(self, *rest)
 
-    monkeypatch.setattr(time_slices.Window, "sample", sample)
+    monkeypatch.setattr(block.Window, "sample", sample)
     with pytest.raises(KeyboardInterrupt):
         measure_block(chosen(workloads=["ping"]), 1, set(), lambda _: None)
     assert len(seen[0]) == 3

@@ -40,7 +40,7 @@ EXPERIMENTS = sorted({claim.experiment for claim in load_claims()})
 
 
 def findings(tmp_path, decide, rates, blocks=5, profile="standard", **about):
-    """What :meth:`runners.experiments.claim_review.ClaimReview.reviewed` gives, from a run that is made up."""
+    """What :meth:`runners.experiments.reviews.ClaimReview.reviewed` gives, from a run that is made up."""
     claims, known, flaws = load_claims(), figures(), load_flaws()
     record = {"control_of": "drogon+simdjson" if rates else None}
     run = analyse(run_of(tmp_path, rates, experiment="07-published-claims", blocks=blocks, record=record, **about))

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 import pytest
 
-from runners.analyse.run_comparison import CommonFactor
-from runners.analyse.run_differences import Difference
+from runners.analyse.run_comparison import CommonFactor, Difference
 from runners.core.records import CONTROL
 from runners.present import comparison as before_after
 from runners.present.throughput import charts

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from runners.analyse.latencies import Latencies, added_latencies
+from runners.analyse.fixed_rates import Latencies, added_latencies
 from runners.analyse.published import figures
 from runners.core.records import CONTROL, PERCENTILES, percentile_column
 from runners.core.run_manifest import PlannedRates

@@ -15,7 +15,7 @@ from runners.core.units import RATES, RATIOS, quantity
 from runners.present import narrative
 from runners.present.kit.frames import inverse
 from runners.present.levels import charts, sentences, tables
-from runners.present.levels.omission import omission, omitted
+from runners.present.load_generators import omission, omitted
 from runners.present.threats import threats
 from tests.analyse.loaded import run_of
 

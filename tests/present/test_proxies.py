@@ -11,8 +11,9 @@ import pytest
 from runners.core.records import CONTROL, PERCENTILES, LoadProfile, percentile_column
 from runners.core.run_manifest import BackendFacts, PlannedLoad, PlannedRates, RelayNote, RelayNotes, RunManifest
 from runners.present import narrative
+from runners.present.kit import frames
 from runners.present.proxies import sentences as proxy_sentences, tables as proxy_tables
-from runners.present.throughput import charts, limits, sentences
+from runners.present.throughput import charts, sentences
 from tests.analyse.synthetic import manifest
 from tests.present.frames import labelled
 
@@ -236,7 +237,7 @@ def test_a_cell_without_a_number_is_a_row_with_its_reason(run):
 
 def test_the_limit_of_each_bar_stands_beside_it(run):
     unlimited = run.cells[run.cells["workload"] == MAXIMUM]
-    chart = charts.throughput(unlimited, limits.limits_of(unlimited, run.manifest.backends))
+    chart = charts.throughput(unlimited, frames.limits_of(unlimited, run.manifest.backends))
     words = [text.get_text() for ax in chart.axes for text in ax.texts]
     assert words.count("nginx") == 2
     assert "the throughput is the backend's" in chart.get_supxlabel()
@@ -245,7 +246,7 @@ def test_the_limit_of_each_bar_stands_beside_it(run):
 
 
 def test_the_forest_plot_shows_no_verdict_on_the_throughput_of_the_backend(run):
-    rows = limits.without_backend_verdicts(run.comparisons, run.cells, run.manifest.backends)
+    rows = frames.without_backend_verdicts(run.comparisons, run.cells, run.manifest.backends)
     chart = charts.ratios(rows, run.cells[run.cells["workload"] == MAXIMUM], run.noise_floor_ratio)
     words = [text.get_text() for ax in chart.axes for text in ax.texts]
     assert sum(word.endswith("limit: nginx") for word in words) == 2

@@ -3,7 +3,7 @@
 from bs4 import BeautifulSoup
 
 from runners.present.throughput import tables
-from runners.present.throughput.saturation import TITLE, at_saturation
+from runners.present.throughput.curves import TITLE, at_saturation
 from tests.present.frames import make_sample
 
 

@@ -4,7 +4,7 @@ import math
 
 from hypothesis import given, strategies as st
 
-from runners.stats.capacity import RESOLUTION, bracket, next_rate
+from runners.stats.verdicts import RESOLUTION, bracket, next_rate
 
 RATES = st.floats(1.0, 1e6)
 

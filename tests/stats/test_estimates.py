@@ -10,8 +10,14 @@ from scipy import stats
 from runners.core.load import Histogram
 from runners.core.records import Interval
 from runners.stats import histograms
-from runners.stats.estimates import compare, compare_unpaired, critical_value, geometric_mean_interval, mean_interval
-from runners.stats.percentiles import percentile_intervals
+from runners.stats.estimates import (
+    compare,
+    compare_unpaired,
+    critical_value,
+    geometric_mean_interval,
+    mean_interval,
+    percentile_intervals,
+)
 
 EXPERIMENTS = 2000
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runners.core.notebooks import experiments
+from runners.core.project import experiments
 from runners.core.records import LoadProfile, System, Workload
 from runners.store.ledger import REFERENCE, Run
 from runners.store.migrations import workload_of_label

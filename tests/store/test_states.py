@@ -4,7 +4,7 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.store.ledger import Run
-from runners.store.states import being_measured, find_runs, kept, mark_void, state
+from runners.store.runs import being_measured, find_runs, kept, mark_void, state
 from tests.analyse.synthetic import manifest, trial
 
 TRIAL = trial(1, "gin", "ping", [20_000.0])

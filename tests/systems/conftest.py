@@ -2,8 +2,7 @@
 
 import pytest
 
-from runners.machine.pinning import plan_with_backend
-from runners.machine.topology import read_cores
+from runners.machine.topology import plan_with_backend, read_cores
 from runners.measure.conformance import build_all
 from runners.systems.backend import backends_of
 from runners.systems.catalogue import Catalogue

@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from runners.contract.conformance import check, quick_check
-from runners.contract.inputs import request_body
-from runners.contract.vectors.endpoints import AS_PUBLISHED
+from runners.contract.data import request_body
+from runners.contract.vectors.golden import AS_PUBLISHED
 from runners.systems.catalogue import Catalogue
 
 pytestmark = pytest.mark.servers

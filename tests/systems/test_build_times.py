@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from runners.core.folders import cache_folder
+from runners.core.project import cache_folder
 from runners.measure.build_times import build_times, changed_file, output_bytes
 from runners.measure.conformance import full_image
 from runners.systems.catalogue import Catalogue

@@ -6,13 +6,12 @@ import subprocess
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.core.folders import SERVERS
+from runners.core.project import SERVERS
 from runners.measure.conformance import full_image
 from runners.present.throughput import tables
-from runners.systems.build import amd64_level, artifact, build, build_environment, own_level
+from runners.systems.build import amd64_level, artifact, build, build_environment, component_versions, own_level
 from runners.systems.catalogue import Build, Catalogue
 from runners.systems.skeleton import SKELETON
-from runners.systems.versions import component_versions
 
 # As Linux shows them, shortened to what compilers use.
 OPTERON = "fpu tsc cx8 cmov mmx fxsr sse sse2 syscall nx lm 3dnow rep_good pni"

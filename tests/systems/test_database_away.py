@@ -11,8 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from runners.machine.pinning import plan_pinning
-from runners.machine.topology import read_cores
+from runners.machine.topology import plan_pinning, read_cores
 from runners.systems.backend import Backend, backend_name
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess, pool_size

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.systems.ports import Ports, client_ports, held_ports, wait_for_ports
+from runners.systems.host import Ports, client_ports, held_ports, wait_for_ports
 
 SERVER = 18080
 NARROW = Ports(40000, 40009, reuses=False)

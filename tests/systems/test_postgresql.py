@@ -11,9 +11,8 @@ import psutil
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import PROJECT
-from runners.machine.pinning import plan_pinning
-from runners.machine.topology import read_cores
+from runners.core.project import PROJECT
+from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.conformance import build_all
 from runners.measure.sampling import role_sample, total_cpu_s
 from runners.systems.backend import Backend, backends_of, work_between

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from runners.contract.inputs import request_body
+from runners.contract.data import request_body
 from tests.systems.conftest import NAMES
 
 pytestmark = pytest.mark.servers

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from runners.contract.conformance import agree, check, storm
 from runners.core.errors import WrkbookError
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from runners.measure.sampling import role_sample
 from runners.systems.sockets import LOOPBACK, is_free
 from tests.contract.strategies import damaged_bodies, good_bodies

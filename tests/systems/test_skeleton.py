@@ -5,9 +5,8 @@ import shutil
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import SERVERS
-from runners.machine.pinning import plan_pinning
-from runners.machine.topology import read_cores
+from runners.core.project import SERVERS
+from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.conformance import full_image, verify_server
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue, load_server

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 from runners.systems import sockets
 from runners.systems.sockets import hold_ports
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from runners.core.errors import WrkbookError
+from runners.systems.build import component_versions
 from runners.systems.catalogue import Catalogue, load_server
-from runners.systems.versions import component_versions
 
 MANIFEST = """
 title = "Toy"

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from runners.core.folders import PROJECT
+from runners.core.project import PROJECT
 
 # In a process of its own: here, everything is imported already.
 _IMPORTS_AT_THE_START = """

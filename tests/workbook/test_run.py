@@ -7,7 +7,7 @@ import pytest
 from runners.cli import commands
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
-from runners.experiments import early_checks
+from runners.experiments import plan
 from runners.store.ledger import Run
 from runners.workbook import run as running
 from runners.workbook.run import Report
@@ -38,7 +38,7 @@ def test_what_is_wrong_with_the_last_notebook_is_said_before_the_first_begins(va
 
 
 def test_a_run_that_was_begun_with_other_parameters_is_refused_before_anything_begins(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(early_checks, "Run", lambda name, run_id: Run(name, run_id, tmp_path))
+    monkeypatch.setattr(plan, "Run", lambda name, run_id: Run(name, run_id, tmp_path))
     monkeypatch.setattr(running, "_execute", None)
     Run("02-json-decode", "begun", tmp_path).open(manifest(parameters={"connections": 40}))
     with pytest.raises(WrkbookError, match="run begun was started with other parameters: connections was 40, is 80"):

@@ -6,12 +6,10 @@ import itertools
 from dataclasses import replace
 from statistics import fmean
 
-from runners.analyse.checks.load import little, offered, schedule
-from runners.analyse.checks.machine import memory_pressure, other_load, steal, throttling
+from runners.analyse.checks.conditions import little, memory_pressure, offered, other_load, schedule, steal, throttling
 from runners.analyse.usage import Windows, complete_samples, seen_by_probes
-from runners.core.load import LoadResult
+from runners.core.load import ERRORS_TOLERANCE, LoadResult
 from runners.core.records import WINDOW, Bottleneck, Check
-from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.trial_record import TrialRecord, Verification
 
 SATURATED_FRACTION = 0.95

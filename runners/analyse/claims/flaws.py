@@ -18,7 +18,7 @@ from runners.analyse.claims.ratios import Measured, cell_ratio, row_of
 from runners.analyse.claims.register import CellName, Claim, published_value
 from runners.analyse.published import Source, Written, read_toml
 from runners.analyse.recorded import RunRecord
-from runners.core.folders import PUBLISHED
+from runners.core.project import PUBLISHED
 from runners.core.records import Workload
 from runners.stats.estimates import UNKNOWN, as_columns
 from runners.stats.verdicts import bound, verdict

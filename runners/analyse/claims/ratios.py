@@ -1,9 +1,12 @@
-"""The ratio of any quantity of any two cells of a run, with the run's own interval, and its tests against a limit."""
+"""The ratio of any quantity of any two cells of a run, with the run's own interval, and its tests against a limit.
+
+And the quantities that only claims are judged by.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -12,9 +15,9 @@ import pandas as pd
 from scipy import stats
 
 from runners.analyse.claims.register import CellName, over
-from runners.analyse.latencies import IN_BURSTS, STATISTICS
+from runners.analyse.fixed_rates import IN_BURSTS, STATISTICS
 from runners.core.records import GENERATOR_LIMITED, Interval
-from runners.stats.estimates import log_arm, ratio_of
+from runners.stats.estimates import as_columns, log_arm, mean_interval, ratio_of
 from runners.stats.verdicts import band
 
 # Read from the kernel, whichever generator makes the load.
@@ -160,3 +163,34 @@ def row_of(run: Measured, metric: str, cell: CellName) -> pd.Series:
     elif metric in rows:
         rows = rows.dropna(subset=[metric])
     return rows.iloc[0] if len(rows) else pd.Series(dtype=object)
+
+
+@dataclass(frozen=True)
+class ForClaims:
+    """A run as the judge of claims reads it: with what was seen of servers after their start, and of their builds.
+
+    ``cells`` has rows of the workload ``start`` (memory of a launched server after one request:
+    ``rss_peak_bytes``) and the column ``build_s``.
+    """
+
+    cells: pd.DataFrame
+    noise_floor_ratio: dict[str, float]
+    paired: Callable[[tuple[str, str], tuple[str, str]], Mapping[str, Any]]
+
+
+def for_claims(run: Measured, build_s: Mapping[str, float]) -> ForClaims:
+    """Return the run with what claims need besides its cells; `build_s` is system → seconds of its build."""
+    cells = pd.concat([run.cells, _after_start(run.cells)], ignore_index=True)
+    cells["build_s"] = cells["system"].map(build_s).astype(float)
+    return ForClaims(cells, dict(run.noise_floor_ratio), run.paired)
+
+
+def _after_start(cells: pd.DataFrame) -> pd.DataFrame:
+    if "memory_before_rss_bytes" not in cells:
+        return cells.iloc[:0]
+    rows = []
+    for system, values in cells.groupby("system", sort=False)["memory_before_rss_bytes"]:
+        if values.notna().any():
+            peak = as_columns(mean_interval(values.to_numpy(float)), "rss_peak", "_bytes")
+            rows.append({"system": system, "workload": "start", "status": "ok", "bottleneck": "unsaturated", **peak})
+    return pd.DataFrame(rows)

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from runners.analyse.published import Written, published_workloads, read_toml
 from runners.core.errors import did_you_mean
-from runners.core.folders import PUBLISHED
+from runners.core.project import PUBLISHED
 from runners.core.records import PERCENTILES, percentile_column
 
 # What a claim may be about: columns of the cells, and what experiments add to them.

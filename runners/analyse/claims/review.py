@@ -25,7 +25,7 @@ from runners.analyse.claims.register import (
     published_value,
 )
 from runners.analyse.claims.run_selection import SelectedRun
-from runners.analyse.latencies import in_bursts
+from runners.analyse.fixed_rates import in_bursts
 from runners.analyse.results import Results
 from runners.stats.estimates import as_columns
 from runners.stats.verdicts import SIGNIFICANCE, holm

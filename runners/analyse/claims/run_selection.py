@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runners.analyse.results import Results, analyse
 from runners.core.errors import WrkbookError
-from runners.core.folders import RAW
+from runners.core.project import RAW
 from runners.store.ledger import REFERENCE, Run, runs
 
 # What counts more stands first; a smoke run is taken only where there is nothing else, and is no evidence.

@@ -1,9 +1,4 @@
-"""JSON as strictly as the contract requires.
-
-`json.loads` is sound for the grammar once its leniencies are closed: text is decoded as strict UTF-8 first, depth is
-counted before parsing (no recursion limit is met), numbers go through `float` only (no limit on digits), `NaN` and
-`Infinity` are refused, and objects arrive as pairs, so that no repeated member is lost before it has been seen.
-"""
+"""JSON as strictly as the contract requires, and the members of its objects by type."""
 
 from __future__ import annotations
 
@@ -20,6 +15,8 @@ MOST_LEVELS = 128
 # Strings are taken out before brackets are counted.
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[{}]"))
+
+MOST_ELEMENTS = 4096
 
 
 class ContractError(ValueError):
@@ -120,3 +117,35 @@ def _everything(root: object) -> Iterator[object]:
                 waiting.append(member)
         elif isinstance(value, list):
             waiting.extend(value)
+
+
+def members_of(value: object, what: str) -> dict[str, object]:
+    """Return the members of an object; raise ContractError for anything else."""
+    if not isinstance(value, Members):
+        raise ContractError(f"{what} is not an object")
+    return dict(value)
+
+
+def array_in(members: dict[str, object], name: str, at_least: int = 0) -> list[object]:
+    """Return the array in a member; raise ContractError for anything else, and outside of its bounds."""
+    value = members.get(name)
+    if not isinstance(value, list):
+        raise ContractError(f"{name} is not an array")
+    if not at_least <= len(value) <= MOST_ELEMENTS:
+        raise ContractError(f"{name} has {len(value)} elements, allowed are {at_least} to {MOST_ELEMENTS}")
+    return value
+
+
+def text_in(members: dict[str, object], name: str, at_least: int = 0, at_most: float = math.inf) -> str:
+    """Return the string in a member; raise ContractError for anything else, and outside of its bounds."""
+    value = members.get(name)
+    if not isinstance(value, str):
+        raise ContractError(f"{name} is not a string")
+    if not at_least <= len(value) <= at_most:
+        raise ContractError(f"{name} has {len(value)} characters")
+    return value
+
+
+def optional_text_in(members: dict[str, object], name: str) -> str | None:
+    """Return the string in a member, or None where it is missing or null."""
+    return None if members.get(name) is None else text_in(members, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from runners.contract.inputs import request_body
+from runners.contract.data import request_body
 from runners.contract.vectors.model import Vector, for_batch, padded_to_limit, stretched
 
 SAMPLE = (

@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from runners.contract.decoder.batch import normalised
-from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge
+from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, normalised
 from runners.core.workloads import named
 
 PATH = Path(__file__).resolve().parents[3] / "servers" / "contract" / "vectors.json"

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from runners.analyse.connections import levels
 from runners.analyse.results import Results
+from runners.analyse.usage import levels
+from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import GENERATOR_LIMITED
-from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.rows import BAR, from_zero, name_rows, value_label

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.connections import levels, memory_per_connection
 from runners.analyse.results import Results
+from runners.analyse.usage import levels, memory_per_connection
+from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import GENERATOR_LIMITED
-from runners.core.thresholds import ERRORS_TOLERANCE
 from runners.core.units import RATES, RATIOS, amount, listing, quantity
 from runners.present.kit import frames
 from runners.present.kit.frames import measured, ordered, without_control

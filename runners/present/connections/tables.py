@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.checks.trial import OPEN_TOLERANCE
-from runners.analyse.connections import levels, memory_per_connection
 from runners.analyse.results import Results
+from runners.analyse.usage import levels, memory_per_connection
 from runners.core.units import TIMES, amount, format_size
 from runners.present.connections.sentences import busy_ratio
 from runners.present.kit.frames import ordered, without_control

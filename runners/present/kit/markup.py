@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
@@ -142,3 +143,17 @@ def unbroken(text: str) -> str:
 def joined(*fragments: Fragment) -> Fragment:
     """Several fragments, one under the other."""
     return Fragment("".join(part.html for part in fragments), "\n\n".join(part.text for part in fragments))
+
+
+def dotted_facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401  (whatever JSON holds)
+    """Yield nested facts under dotted names, as text."""
+    if isinstance(value, Mapping) and value:
+        for key, part in value.items():
+            yield from dotted_facts(part, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple) and not any(isinstance(part, Mapping) for part in value):
+        yield name, ", ".join(map(str, value)) or "–"
+    elif isinstance(value, list | tuple):
+        for place, part in enumerate(value, start=1):
+            yield from dotted_facts(part, f"{name}.{place}")
+    else:
+        yield name, "–" if value is None or value == {} else str(value)

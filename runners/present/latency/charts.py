@@ -15,9 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from runners.analyse.latencies import in_bursts
+from runners.analyse.fixed_rates import in_bursts
+from runners.core.load import LEAST_OFFERED
 from runners.core.records import CONTROL, percentile_column
-from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATES, TIMES, amount, format_duration, shortened
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.rows import beside, drawn, name_rows
@@ -55,7 +55,7 @@ def tail(cells: pd.DataFrame) -> Chart:
 
 @themed
 def added(frame: pd.DataFrame, cells: pd.DataFrame, direct: str) -> Chart:
-    """Chart the time that each system adds to direct access (:func:`runners.analyse.latencies.added_latencies`)."""
+    """Chart the time that each system adds to direct access (:func:`runners.analyse.fixed_rates.added_latencies`)."""
     workloads = ordered(frame["workload"])
     parts = [frame[frame["workload"] == workload] for workload in workloads]
     chart, axes = panels(

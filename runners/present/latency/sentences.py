@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from runners.analyse.latencies import in_bursts
+from runners.analyse.fixed_rates import in_bursts
 from runners.analyse.results import Results
 from runners.core.records import CONTROL, Interval, percentile_column
 from runners.core.units import RATIOS, TIMES, amount, listing, quantity

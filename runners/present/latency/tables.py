@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from runners.core.load import LEAST_OFFERED
 from runners.core.records import percentile_column
 from runners.core.run_manifest import PlannedRates
-from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATES, RATIOS, TIMES, amount, quantity
 from runners.present.kit.frames import cell_of, ordered
 from runners.present.kit.markup import Cell, Fragment, Group, table

@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from runners.analyse.load_levels import base_titles, equal_rates, own_rates
+from runners.analyse.fixed_rates import base_titles, equal_rates, own_rates
 from runners.analyse.results import Results
-from runners.core.objectives import Objective, objectives
+from runners.core.parameter_values import Objective, objectives
 from runners.core.records import CONTROL, percentile_column
 from runners.core.units import RATES, WIDEST, amount, decimals, format_duration, shortened, unit_of
 from runners.present.kit.frames import ordered, without_control

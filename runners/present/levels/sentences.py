@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.capacities import ROUND_RPS
-from runners.analyse.load_levels import base_titles, equal_rates, half_load
+from runners.analyse.fixed_rates import base_titles, equal_rates, half_load
 from runners.analyse.results import Results
 from runners.analyse.sessions import CostSpread
-from runners.core.objectives import objective
+from runners.core.parameter_values import objective
 from runners.core.units import RATES, RATIOS, TIMES, listing, quantity
 from runners.present.kit.frames import inverse, ordered, without_control
 

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.capacities import ROUND_RPS
-from runners.analyse.load_levels import base_titles, equal_rates, half_load
+from runners.analyse.fixed_rates import base_titles, equal_rates, half_load
 from runners.analyse.results import Results
-from runners.core.objectives import objective
+from runners.core.parameter_values import objective
 from runners.core.records import CONTROL
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, quantity_parts
 from runners.present.kit.frames import ordered

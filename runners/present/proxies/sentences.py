@@ -7,14 +7,22 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from runners.analyse.results import Results
+from runners.core.load import LEAST_OFFERED
 from runners.core.run_manifest import RelayNotes
-from runners.core.thresholds import LEAST_OFFERED
 from runners.core.units import RATIOS, TIMES, format_size, listing, quantity
-from runners.present.kit.frames import cell_of, is_client_bound, leaders, measured, without_control
+from runners.present.kit.frames import (
+    backend_limited,
+    backend_name,
+    cell_of,
+    is_client_bound,
+    leaders,
+    limit,
+    measured,
+    without_control,
+)
 from runners.present.latency import sentences as latency_sentences
 from runners.present.latency.sentences import at_rate
 from runners.present.throughput import sentences
-from runners.present.throughput.limits import backend_limited, backend_name, limit
 
 _MOST_NAMED = 3
 

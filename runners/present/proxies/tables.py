@@ -10,9 +10,8 @@ import pandas as pd
 from runners.core.records import CONTROL
 from runners.core.run_manifest import BackendFacts, RelayNotes
 from runners.core.units import RATIOS, TIMES, amount, format_size, quantity_parts
-from runners.present.kit.frames import leaders, ordered, workload_title
+from runners.present.kit.frames import BACKEND, leaders, limit, ordered, without_backend_verdicts, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.throughput.limits import BACKEND, limit, without_backend_verdicts
 from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput, without_number
 
 

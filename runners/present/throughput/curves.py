@@ -1,4 +1,4 @@
-"""Charts of distributions and of time: percentile curves, and how steady the run was."""
+"""Charts of distributions and of time: percentile curves, also at saturation, and how steady the run was."""
 
 from __future__ import annotations
 
@@ -14,9 +14,18 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from runners.core.records import CONTROL, PERCENTILES
 from runners.core.units import format_duration
 from runners.present.kit.frames import ordered, workload_title
+from runners.present.kit.markup import Fragment, folded, joined
 from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Style, legend, panels, styles, themed
+from runners.present.narrative import Narrative
+from runners.present.throughput.tables import service_times
 
 _PANEL_ROWS = 7
+
+TITLE = "Service times at saturation"
+RESTATED = (
+    "Every connection is always busy here, so these percentiles restate the throughput; "
+    "notebook 08-latency-under-load has response times under a given load."
+)
 
 
 @themed
@@ -163,3 +172,9 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.0f} %" if value else "0 %"))
     ax.set_xlabel("block (in the order measured)")
     ax.set_ylabel("from the median")
+
+
+def at_saturation(curves: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
+    """Return the percentiles of a closed loop, folded: a sentence, the curves (:func:`percentile_curves`), and the table."""
+    shown: Chart = percentile_curves(curves, cells)
+    return folded(TITLE, joined(Narrative([RESTATED]).fragment, shown.fragment, service_times(cells)))

@@ -12,6 +12,8 @@ from runners.analyse.results import Results
 from runners.core.records import Interval
 from runners.core.units import PERCENT, RATES, RATIOS, amount, listing, quantity
 from runners.present.kit.frames import (
+    backend_limited,
+    backend_name,
     band_words,
     cell_of,
     controls,
@@ -26,7 +28,6 @@ from runners.present.kit.frames import (
     without_control,
     workload_title,
 )
-from runners.present.throughput.limits import backend_limited, backend_name
 from runners.stats.verdicts import is_clear
 
 LIMIT = "the load generator was the limit"

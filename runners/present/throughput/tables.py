@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,7 +11,7 @@ import pandas as pd
 from runners.core.records import CONTROL, GENERATOR_LIMITED, PERCENTILES, percentile_column
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts, shortened
 from runners.present.kit.frames import cell_of, ordered, workload_title
-from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+from runners.present.kit.markup import Cell, Fragment, Group, dotted_facts, joined, table
 
 _COST_HEADS = (
     ("system", "n: used/made"),
@@ -139,6 +139,7 @@ def _published(published: pd.DataFrame, row: Mapping[str, Any], *, with_source: 
 
 _SHOWN_PLACES = 3
 
+
 VERDICTS = {
     "faster": ("▲ faster", "good"),
     "slower": ("▼ slower", "bad"),
@@ -146,6 +147,8 @@ VERDICTS = {
     "undecided": ("? undecided", "warn"),
     "not comparable": ("– not comparable", "name"),
 }
+
+
 _FAMILIES = {"control": "control: no verdict", "other": "exploratory: no verdict"}
 
 
@@ -237,21 +240,7 @@ def provenance(machine: Mapping[str, Any], versions: Mapping[str, Any], paramete
     """Return the table of provenance: machine, versions and flags, parameters; nested facts as dotted names."""
     parts = {"Machine": machine, "Versions and flags": versions, "Parameters": parameters}
     groups = [
-        Group(title, [[Cell(name), Cell(text, kind="long")] for name, text in _facts(part)])
+        Group(title, [[Cell(name), Cell(text, kind="long")] for name, text in dotted_facts(part)])
         for title, part in parts.items()
     ]
     return table("Provenance", [("fact", ""), ("value", "")], groups)
-
-
-def _facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401  (whatever JSON holds)
-    """Yield nested facts under dotted names, as text."""
-    if isinstance(value, Mapping) and value:
-        for key, part in value.items():
-            yield from _facts(part, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, list | tuple) and not any(isinstance(part, Mapping) for part in value):
-        yield name, ", ".join(map(str, value)) or "–"
-    elif isinstance(value, list | tuple):
-        for place, part in enumerate(value, start=1):
-            yield from _facts(part, f"{name}.{place}")
-    else:
-        yield name, "–" if value is None or value == {} else str(value)

@@ -1,7 +1,7 @@
 """One HTTP/1.1 exchange after the other on a kept connection, byte by byte.
 
-A client library would hide what has to be checked: the exact size of a response, a connection closed too early, an
-response that arrives while its request is still being sent, and requests that no library would send.
+A client library would hide what has to be checked: the exact size of a response, a connection closed too early, a response that arrives
+while its request is still being sent, and requests that no library would send.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from types import TracebackType
 from urllib.parse import urlsplit
 
-from runners.contract.http.messages import Message, Response, parse_head
+from runners.contract.findings import Message, Response, parse_head
 
 _CHUNK_BYTES = 64 * 1024
 

@@ -1,16 +1,22 @@
-"""The runs of the ledger and the state of each: complete, being measured, interrupted at a block, or void."""
+"""The runs of the ledger: the state of each, and its folder in ``data/processed``.
+
+A run is complete, being measured, interrupted at a block, or void.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from runners.core.errors import WrkbookError
-from runners.core.folders import RAW
+from runners.core.project import COMPARING, PROCESSED, RAW
+from runners.core.records import SUMMARY_SCHEMA
 from runners.store.ledger import Run, runs
 
 # Marks beside a run's records, which themselves say nothing of it. A run without either is complete.
@@ -104,3 +110,22 @@ def _is_locked(path: Path) -> bool:
     finally:
         os.close(handle)
     return False
+
+
+def processed_folder(run: Run, base: Path = PROCESSED) -> Path:
+    """Return ``data/processed/<experiment>/<run_id>``."""
+    return base / run.experiment / run.run_id
+
+
+def comparison_folder(a: Run, b: Run, base: Path = PROCESSED) -> Path:
+    """Return ``data/processed/90-compare-runs/<A>--<B>/<experiment>``: one id may name runs of several experiments."""
+    return base / COMPARING / f"{a.run_id}--{b.run_id}" / a.experiment
+
+
+def read_summary(folder: Path, schema: str = SUMMARY_SCHEMA) -> dict[str, Any] | None:
+    """Return the ``summary.json`` of a run or a comparison; None without one of this schema."""
+    try:
+        found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if found.get("schema") == schema else None
