@@ -29,7 +29,7 @@ FLOORS = [
     {"cli"},
     {"__main__"},
 ]
-LONGEST_MODULE_LINES = 260
+LONGEST_MODULE_LINES = 250
 STATISTICS = {"numpy", "pandas", "scipy", "statsmodels", "runners"}
 NAMES = {".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
 
