@@ -23,7 +23,7 @@ STALLING = System("calibration", "stalled")
 PROFILES: Mapping[str, Profile] = MappingProxyType(
     {
         "quick": Profile(0.0, 0.3, 1, 2, 2, 60, "a smoke run: 2 blocks of 0.3 s windows", 0.5),
-        "standard": Profile(0.0, 0.4, 1, 3, 60, 8, "blocks of 0.4 s windows until the budget is used up", 1.0),
+        "standard": Profile(0.0, 0.4, 1, 3, 60, 7.5, "blocks of 0.4 s windows until the budget is used up", 1.0),
         "publication": Profile(0.0, 10.0, 1, 10, 100, 600, "10 s windows, at least 10 blocks", 2.0),
     }
 )

@@ -5,7 +5,8 @@
 - It reports its own lateness: from the moment at which a request was due and a connection free, to its send.
 - A request without a response is among the response times with the time that it had waited by then, as a lower bound.
 - Without a rate it is a closed loop: every connection sends as soon as it is free.
-- Its histograms have three significant digits (HdrHistogram). They are printed as bins, and as HdrHistogram V2 text for other tools.
+- Its histograms have three significant digits (HdrHistogram). They are printed as bins, and as HdrHistogram V2 text, which other tools
+  read. A record keeps the text only: a third of the size.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from runners.core.load import (
     LATE_S,
@@ -35,13 +37,19 @@ _END_TOLERANCE_S = 0.25
 
 
 class Bins(BaseModel):
-    """One of its histograms: `ns` are pairs of a value and its count, `hdr` the same as HdrHistogram V2 text."""
+    """One of its histograms: `ns` are pairs of a value and its count, `hdr` the same as HdrHistogram V2 text. One of them is enough."""
 
     model_config = ConfigDict(extra="forbid")
 
     mean_ns: float
     hdr: str
     ns: list[tuple[int, int]]
+
+    @model_validator(mode="after")
+    def _decoded(self) -> Self:
+        if self.hdr and not self.ns:
+            self.ns = histograms.decoded(self.hdr)
+        return self
 
     @property
     def in_us(self) -> Histogram:
@@ -179,12 +187,10 @@ class Paceload:
         )
 
     def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
-        """Return all of it: three digits make small histograms. Of a warm-up the bins are enough."""
-        if not coarse:
-            return stdout
+        """Return it without the bins of which it has the HdrHistogram text too."""
         report = report_of(stdout)
         for bins in (report.response, report.service, report.lateness):
-            bins.hdr = ""
+            bins.ns = [] if bins.hdr else bins.ns
         return report.model_dump_json()
 
 
