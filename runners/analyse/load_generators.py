@@ -5,12 +5,17 @@ from __future__ import annotations
 import pandas as pd
 
 from runners.core.records import percentile_column
-from runners.stats.histograms import DELAY_S, stalled_response_s
+from runners.stats.histograms import DELAY_S, WORK_S, mean_wait_s, stalled_response_s
 
 CEILING_OF = "haproxy-return"
 """A server with a fixed response."""
-KNOWN = {"calibration+stalled": (50.0, 99.0, 99.9), "calibration+delayed": (50.0,)}
-"""System → the percentiles of its response time that are known by calculation."""
+MEAN = "mean"
+KNOWN: dict[str, tuple[float | str, ...]] = {
+    "calibration+stalled": (50.0, 99.0, 99.9),
+    "calibration+delayed": (50.0,),
+    "calibration+work": (MEAN,),
+}
+"""System → the percentiles of its response time that are known by calculation, or its mean."""
 
 
 def driven(cells: pd.DataFrame) -> pd.DataFrame:
@@ -46,17 +51,22 @@ def truth(cells: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        generator, system, open_loop, percentile, known_s, measured_s, off_ratio (measured ÷ known − 1; NaN: not estimable)
+        generator, system, open_loop, statistic (such as p99, or `MEAN`), known_s, measured_s, off_ratio (measured ÷ known − 1;
+        NaN: not estimable)
     """
     found = []
     for row in _sound(cells).to_dict("records"):
-        for percentile in KNOWN.get(row["system"], ()):
-            known_s = stalled_response_s(percentile) if row["system"].endswith("stalled") else DELAY_S
-            measured_s = float(row[percentile_column(percentile)])
+        for statistic in KNOWN.get(row["system"], ()):
+            if isinstance(statistic, str):
+                known_s, measured_s = WORK_S + mean_wait_s(row["offered_rps"], WORK_S), float(row["mean_s"])
+            else:
+                known_s = stalled_response_s(statistic) if row["system"].endswith("stalled") else DELAY_S
+                measured_s = float(row[percentile_column(statistic)])
             about = {name: row[name] for name in ("generator", "system")}
-            about |= {"open_loop": pd.notna(row["offered_rps"]), "percentile": percentile, "known_s": known_s}
+            name = statistic if isinstance(statistic, str) else f"p{statistic:g}"
+            about |= {"open_loop": pd.notna(row["offered_rps"]), "statistic": name, "known_s": known_s}
             found.append(about | {"measured_s": measured_s, "off_ratio": measured_s / known_s - 1})
-    columns = ["generator", "system", "open_loop", "percentile", "known_s", "measured_s", "off_ratio"]
+    columns = ["generator", "system", "open_loop", "statistic", "known_s", "measured_s", "off_ratio"]
     return pd.DataFrame(found, columns=columns)
 
 

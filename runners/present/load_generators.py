@@ -59,11 +59,11 @@ def truth(results: Results) -> Fragment:
         [
             Cell(row["system"], kind="name"),
             Cell(row["generator"], "open loop" if row["open_loop"] else "closed loop", "words"),
-            Cell(f"p{row['percentile']:g}"),
+            Cell(row["statistic"]),
             Cell(amount(row["known_s"], TIMES)),
             *_measured(row["measured_s"], row["known_s"]),
         ]
-        for row in found.sort_values(["system", "generator", "percentile"]).to_dict("records")
+        for row in found.sort_values(["system", "generator", "known_s"]).to_dict("records")
     ]
     heads = [("server", ""), ("load generator", ""), ("", ""), ("known", ""), ("measured", ""), ("off by", "")]
     return table("Response times that are known by calculation", heads, [Group("", rows)])
@@ -104,7 +104,7 @@ def _truth(results: Results) -> str:
     for (generator, open_loop), rows in stalled.groupby(["generator", "open_loop"]):
         worst = rows.loc[rows["off_ratio"].abs().idxmax()]
         loop = "open loop" if open_loop else "closed loop"
-        parts.append(f"{generator} ({loop}) is off by at most {worst['off_ratio']:+.1%} (p{worst['percentile']:g})")
+        parts.append(f"{generator} ({loop}) is off by at most {worst['off_ratio']:+.1%} ({worst['statistic']})")
     return f"Against a server that stops for 100 ms every second, {listing(parts)}." if parts else ""
 
 

@@ -26,6 +26,7 @@ CELLS = pd.DataFrame(
         ),
         cell("calibration+stalled", "ping@closed", "wrk", 15e3, p50_s=0.005, p99_s=0.006),
         cell("calibration+delayed", "ping@open", "paceload", 1e3, offered_rps=1e3, p50_s=0.00502, p99_s=0.007),
+        cell("calibration+work", "ping@queue", "paceload", 300, offered_rps=300, mean_s=0.00357),
     ]
 )
 _WINDOW = {"system": "haproxy-return", "workload": "ping@84000/s", "warmup": False}
@@ -52,10 +53,13 @@ def test_the_schedule_is_the_median_of_measured_windows():
 
 
 def test_measured_percentiles_stand_beside_those_that_are_known():
-    found = load_generators.truth(CELLS).set_index(["generator", "system", "percentile"])
-    assert found.loc[("paceload", "calibration+stalled", 99.0), "off_ratio"] == pytest.approx(0.01)
-    assert found.loc[("wrk", "calibration+stalled", 99.0), "off_ratio"] == pytest.approx(-0.94)
-    assert ("paceload", "calibration+delayed", 99.0) not in found.index
+    found = load_generators.truth(CELLS).set_index(["generator", "system", "statistic"])
+    assert found.loc[("paceload", "calibration+stalled", "p99"), "off_ratio"] == pytest.approx(0.01)
+    assert found.loc[("wrk", "calibration+stalled", "p99"), "off_ratio"] == pytest.approx(-0.94)
+    assert ("paceload", "calibration+delayed", "p99") not in found.index
+    # 2 ms of service, and half of 2 ms × 0.6 / 0.4 of waiting.
+    assert found.loc[("paceload", "calibration+work", "mean"), "known_s"] == pytest.approx(0.0035)
+    assert found.loc[("paceload", "calibration+work", "mean"), "off_ratio"] == pytest.approx(0.02)
 
 
 def test_tables_and_sentences_say_so():
