@@ -31,10 +31,13 @@ from runners.core.load import Histogram, Load, Request
 from runners.core.project import MEASURING, exclusive
 from runners.generators.paceload import Paceload, report_of
 from runners.generators.wrk import Wrk
-from runners.machine.topology import PinningPlan, format_cpu_list, plan_pinning, read_cores
+from runners.machine.pinning import plan_pinning
+from runners.machine.pinning_plan import PinningPlan
+from runners.machine.topology import format_cpu_list
 from runners.measure.conformance import build_all, full_image
 from runners.measure.load_levels import MOST_SHARE, PACED_SHARE
 from runners.measure.sampling import cpu_times
+from runners.measure.this_machine import usable_cores
 from runners.stats import histograms
 from runners.stats.histograms import DELAY_S, WORK_S, mean_wait_s, stalled_response_s
 from runners.systems.build import Artifact
@@ -331,7 +334,7 @@ def main(
     catalogue = Catalogue()
     image = full_image(catalogue)
     artifacts = build_all(catalogue, [catalogue.server(name) for name in ("paceload", "calibration", "haproxy-return")])
-    plan = plan_pinning(read_cores())
+    plan = plan_pinning(usable_cores())
     CPUS.update({"server": plan.server, "generator": plan.generator})
     sandbox = Sandbox(image, read_only={"/build": artifacts["paceload"].folder})
     chosen: dict[str, Tool] = {"paceload": paceload, "wrk": wrk}

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any, get_origin
+from pathlib import Path
+from typing import Annotated, Any, get_origin
 
+import typer
 import yaml
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
 
 DEFAULT_PROFILE = "standard"
+TopologyFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.xml", help="Plan the CPUs of the machine that lstopo wrote to this file, instead."),
+]
 _FIRST_UNPRIVILEGED_PORT = 1024  # ip(7)
 
 

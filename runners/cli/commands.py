@@ -11,14 +11,21 @@ from typing import Annotated, Any
 import typer
 from tqdm import tqdm
 
-from runners.cli.arguments import DEFAULT_PROFILE, check_port, joined_parameters, parameter_values, resuming
+from runners.cli.arguments import (
+    DEFAULT_PROFILE,
+    TopologyFile,
+    check_port,
+    joined_parameters,
+    parameter_values,
+    resuming,
+)
 from runners.cli.checks import write_lock
 from runners.cli.serving import FIRST_LAB_PORT, has_a_screen, open_lab, servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
 from runners.core.project import NOTEBOOKS, experiments, find_experiment
-from runners.machine.topology import plan_with_backend, read_cores
 from runners.measure.conformance import build_all, verify_server
+from runners.measure.this_machine import plan_here, plan_recorded
 from runners.store.ledger import runs
 from runners.store.runs import find_runs
 from runners.systems.build import Artifact
@@ -189,21 +196,19 @@ def new_server(
 
 
 @app.command()
-def doctor(as_json: AsJson = False) -> None:
+def doctor(topology: TopologyFile = None, as_json: AsJson = False) -> None:
     """Inspect this machine before measuring: each finding with what to do about it. Changes nothing."""
-    from runners.measure.machine_survey import diagnose
+    from runners.measure.machine_survey import diagnose, ensure_measurable
 
-    diagnosis = diagnose()
-    print(json.dumps(diagnosis.as_dict(), indent=1) if as_json else diagnosis.as_text())
-    if problems := diagnosis.problems:
-        remedies = "; ".join(finding.remedy for finding in problems)
-        raise WrkbookError(f"nothing can be measured here: {', '.join(found.name for found in problems)}", remedies)
+    found = plan_recorded(topology) if topology else diagnose()
+    print(json.dumps(found.as_dict(), indent=1) if as_json else found.as_text())
+    ensure_measurable(found.problems)
 
 
 @app.command()
 def verify(systems: Names = None, as_json: AsJson = False) -> None:
     """Check that servers keep the contract; no load."""
-    plan = plan_with_backend(read_cores())
+    plan = plan_here()
     outcome: dict[str, Any] = {}
     for built in tqdm(_built(systems), desc="Verifying", unit="server", leave=False, disable=as_json):
         findings = verify_server(built, plan.server, plan.backend)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.project import MEASURING, SERVING, cache_folder, is_locked, shared
-from runners.machine.topology import plan_with_backend, read_cores
 from runners.measure.conformance import build_all
+from runners.measure.this_machine import plan_here
 from runners.systems.backend import backend_name, backends_of, process_of
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.process import ServerProcess
@@ -57,7 +57,7 @@ def serve_until_interrupted(name: str, port: int | None, threads: int) -> None:
         problem = f"{name} cannot be served" if name in catalogue.servers else f"there is no server named {name!r}"
         raise WrkbookError(problem, did_you_mean(name, known))
     server = catalogue.server(name)
-    built, plan = build_all(catalogue, [server])[name], plan_with_backend(read_cores())
+    built, plan = build_all(catalogue, [server])[name], plan_here()
     cpus = sorted(os.sched_getaffinity(0))[:threads] if threads else list(plan.server)
     try:
         with (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 TRIAL_SCHEMA = "wrkbook.trial/7"
-RUN_SCHEMA = "wrkbook.run/6"
+RUN_SCHEMA = "wrkbook.run/7"
 SUMMARY_SCHEMA = "wrkbook.summary/5"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 

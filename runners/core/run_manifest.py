@@ -61,11 +61,13 @@ class SpeedReading(Record):
 
 
 class CoreFacts(Record):
-    """A core: its CPUs, NUMA node, and whether it is an efficient one."""
+    """A core: its CPUs, NUMA node, package and L3 cache (None: not known), and the rank of its kind (0: the fastest)."""
 
     cpus: tuple[int, ...]
     node: int
-    efficient: bool
+    package: int
+    l3: int | None
+    kind: int
 
 
 class PreflightFinding(Record):
@@ -78,11 +80,17 @@ class PreflightFinding(Record):
 
 
 class MachineSurvey(Record):
-    """What was seen of the machine before measuring; `cores` and `preflight` where the machine is the question."""
+    """What was seen of the machine before measuring.
+
+    `cores` (all that are online), `kinds` (a description of each kind, the fastest first), `offline_cpus` and `preflight` where the
+    machine is the question.
+    """
 
     idle: IdleMachine
     idle_speed: list[SpeedReading]
     cores: list[CoreFacts] = []
+    kinds: list[str] = []
+    offline_cpus: list[int] = []
     preflight: list[PreflightFinding] = []
 
 
@@ -139,6 +147,7 @@ class RunManifest(Record):
     Attributes
     ----------
     pinning : role → list of CPUs
+    pinning_threats : what the plan of the CPUs could not avoid, in words
     cells : labels of system and workload
     systems, workloads : label → what it stands for
     compared : labels of the workloads that are compared
@@ -158,6 +167,7 @@ class RunManifest(Record):
     windows: WindowPlan | None = None
     slices: SliceChoice | None = None
     pinning: dict[str, str]
+    pinning_threats: list[str] = []
     backends: dict[str, BackendFacts] = {}
     machine: Facts
     versions: Facts

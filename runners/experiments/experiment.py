@@ -39,6 +39,7 @@ from runners.store.ledger import Run
 from runners.store.runs import being_measured, kept, mark_void
 from runners.systems.build import Artifact
 from runners.systems.image import Image
+from runners.systems.sandbox import ensure_cpus
 
 
 class Experiment:
@@ -135,6 +136,7 @@ class Experiment:
         plan = self.run_plan
         image = full_image(plan.catalogue)
         artifacts = build_all(plan.catalogue, [*plan.servers, *plan.backends, *plan.tools])
+        ensure_cpus({*plan.pinning.measured, *plan.pinning.housekeeping})
         os.sched_setaffinity(0, plan.pinning.housekeeping)
         try:
             with exclusive(MEASURING, "another wrkbook is measuring on this machine"):

@@ -17,13 +17,14 @@ from runners.core.run_manifest import MachineSurvey, RunManifest, SliceChoice, W
 from runners.core.units import format_duration
 from runners.core.workloads import WORKLOADS
 from runners.machine.facts import machine_facts, project_facts, raise_open_files_limit
-from runners.machine.topology import plan_with_backend, read_cores
+from runners.machine.pinning import plan_with_backend
 from runners.measure.conformance import relay_notes
 from runners.measure.design import Cell
 from runners.measure.load import clamped, in_words
 from runners.measure.machine_survey import SPREAD_LIMIT, STEAL_LIMIT, chosen_slices, with_preflight
 from runners.measure.run import block_seconds
 from runners.measure.run_plan import USABLE_CPUS, RunPlan
+from runners.measure.this_machine import this_topology, usable_cores
 from runners.present.kit import markup
 from runners.present.kit.markup import Fragment, Group, table
 from runners.store.ledger import Run, check_run_id
@@ -53,11 +54,12 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
     clamped(parameters, raise_open_files_limit(), client_ports().count)
     given = (parameters.server_cpus, parameters.generator_cpus, parameters.backend_cpus)
-    plan_with_backend(read_cores(USABLE_CPUS), *given)
     if parameters.run_id:
         run = Run(notebook, check_run_id(parameters.run_id))
         if run.exists:
             check_same(run, parameters)
+            return parameters
+    plan_with_backend(usable_cores(USABLE_CPUS), *given)
     return parameters
 
 
@@ -161,11 +163,12 @@ def manifest_of(
         ),
         slices=SliceChoice(requested=plan.parameters.slices, slice_s=slice_s, reason=reason),
         pinning=plan.pinning.as_dict(),
+        pinning_threats=list(plan.pinning.threats),
         backends={
             server.name: backend_facts(server, plan.pinning.server).model_copy(update={"statements": _statements(plan)})
             for server in plan.backends
         },
-        machine=machine_facts(),
+        machine=machine_facts(this_topology()),
         versions=component_versions([artifact.server for artifact in artifacts.values()], image)
         | {"builds": {name: artifact.key for name, artifact in artifacts.items()}}
         | project_facts(),
@@ -178,7 +181,7 @@ def manifest_of(
         notes={server.name: relay_notes(artifacts[server.name]) for server in plan.servers},
         left_out=in_words(plan.left_out),
         control_of=original.name if original else None,
-        about_machine=with_preflight(seen, plan.cores) if plan.idle_s > 0 else seen,
+        about_machine=with_preflight(seen, USABLE_CPUS) if plan.idle_s > 0 else seen,
     )
 
 

@@ -27,6 +27,7 @@ from runners.core.project import WITHOUT_MEASURING, experiments, find_experiment
 from runners.core.run_manifest import RunManifest
 from runners.experiments.experiment import Experiment
 from runners.machine.facts import machine_facts, project_facts
+from runners.measure.this_machine import this_topology
 from runners.present import comparison as before_after
 from runners.present.claims import sentences as verdicts, tables as claim_tables
 from runners.present.kit.markup import Fragment
@@ -154,7 +155,7 @@ class ClaimReview:
             profile=self.experiment.parameters.profile,
             parameters=self.experiment.parameters.model_dump(exclude={"run_id"}),
             pinning=self.experiment.run_plan.pinning.as_dict(),
-            machine=machine_facts(),
+            machine=machine_facts(this_topology()),
             versions=project_facts(),
             cells=[],
             systems={},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import resource
@@ -14,7 +13,7 @@ from typing import Any, Literal
 import psutil
 
 from runners.core.project import PROJECT
-from runners.machine.topology import read_cores
+from runners.machine.topology import Topology
 
 Level = Literal["good", "advice", "problem"]
 
@@ -23,14 +22,14 @@ _ROOT = Path("/")
 _CPU = _ROOT / CPU_FOLDER
 
 
-def machine_facts() -> dict[str, Any]:
+def machine_facts(topology: Topology) -> dict[str, Any]:
     """Return the facts of this computer, named as in ``summary.json``, without what identifies its owner."""
-    cores = read_cores(_all_cpus())
+    cores = topology.cores
     return {
         "cpu": _cpu_model(),
         "cores_count": len(cores),
-        "cpus_count": sum(len(core.cpus) for core in cores),
-        "efficient_cores_count": sum(core.efficient for core in cores),
+        "cpus_count": len(topology.cpus),
+        "efficient_cores_count": sum(core.kind > 0 for core in cores),
         "numa_nodes_count": len({core.node for core in cores}),
         "memory_bytes": psutil.virtual_memory().total,
         "virtual_machine": hypervisor(),
@@ -82,10 +81,6 @@ def raise_open_files_limit() -> int:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard
-
-
-def _all_cpus() -> set[int]:
-    return set(range(os.cpu_count() or 1))
 
 
 def _cpu_model() -> str:

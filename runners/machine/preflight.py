@@ -17,7 +17,8 @@ import psutil
 from runners.core.errors import WrkbookError
 from runners.machine import preflight as activity, processor, resources
 from runners.machine.facts import Finding, Level, not_exposed, numbers_in, percent, text_of
-from runners.machine.topology import Core, format_cpu_list, plan_pinning
+from runners.machine.pinning import plan_pinning
+from runners.machine.topology import Core, format_cpu_list
 
 __all__ = ["Finding", "Level", "measured_cpus", "preflight"]
 

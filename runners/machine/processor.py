@@ -8,7 +8,8 @@ from pathlib import Path
 
 from runners.core.errors import WrkbookError
 from runners.machine.facts import CPU_FOLDER, Finding, hypervisor, not_exposed, numbers_in, percent, text_of, turbo
-from runners.machine.topology import Core, format_cpu_list, plan_pinning
+from runners.machine.pinning import plan_pinning
+from runners.machine.topology import Core, format_cpu_list
 
 # From so many cores on, one thread for each is enough CPUs for every role.
 _CORES_WITHOUT_SMT = 4

@@ -1,35 +1,78 @@
-"""The topology of the usable CPUs, and the pinning plan.
+"""The topology of a machine, read from hwloc's XML: packages, NUMA nodes, L3 caches, cores, SMT siblings, kinds of cores.
 
-The topology: cores, SMT siblings, kinds of cores, NUMA nodes. The plan: CPU sets of servers, load generator, backend, and the rest.
+hwloc (https://www.open-mpi.org/projects/hwloc/) knows the hardware; ``lstopo-no-graphics --of xml`` writes what it found. Versions 1 to 3
+of the format differ in names and in nesting, and agree in what is read here: the CPU sets of objects.
 """
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
 
 from runners.core.errors import WrkbookError
 
-SYSFS = Path("/sys/devices")
+LSTOPO = ("lstopo-no-graphics", "--of", "xml", "--no-io", "--disallowed")
+"""The command that writes the XML: with CPUs that are not allowed, without devices and their addresses."""
+LSTOPO_PACKAGE = "hwloc-nox"
+"""The Debian package that has it."""
+
+# Kinds of the same part whose speeds differ by less are one kind, as hwloc itself decides: favoured cores of Intel and AMD.
+_SAME_SPEED = 0.9
+_CORE_TYPES = ("IntelAtom", "IntelCore")  # ascending
+_CPU_SET = re.compile(r"(0x[0-9a-f]{0,8}|)(,(0x[0-9a-f]{0,8}|))*")
+_WORD_BITS = 32
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Core:
     """One physical core.
 
     Attributes
     ----------
-    cpus : its logical CPUs (two with SMT)
-    node : NUMA node
-    efficient : an E-core of a hybrid CPU
+    cpus : its logical CPUs, ascending (two or more with SMT)
+    node : number of its NUMA node
+    package : place of its package
+    l3 : place of its L3 cache; None without one
+    kind : rank of its kind of core; 0 is the fastest
     """
 
     cpus: tuple[int, ...]
     node: int = 0
-    efficient: bool = False
+    package: int = 0
+    l3: int | None = None
+    kind: int = 0
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A machine.
+
+    Attributes
+    ----------
+    cores : all cores with a CPU that is online, by their first CPU
+    kinds : a description of each kind of core, the fastest first; empty where hwloc knows none
+    allowed : the CPUs that control groups allow
+    offline : the CPUs that the machine has and that are not online
+    """
+
+    cores: tuple[Core, ...]
+    kinds: tuple[str, ...]
+    allowed: frozenset[int]
+    offline: tuple[int, ...] = ()
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """Return all CPUs that are online."""
+        return tuple(sorted(cpu for core in self.cores for cpu in core.cpus))
+
+    def usable(self, affinity: Iterable[int] | None = None) -> list[Core]:
+        """Return the cores with those of their CPUs that are allowed and in `affinity` (None: all); cores without any are missing."""
+        permitted = self.allowed if affinity is None else self.allowed & set(affinity)
+        kept = (replace(core, cpus=tuple(cpu for cpu in core.cpus if cpu in permitted)) for core in self.cores)
+        return [core for core in kept if core.cpus]
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...]:
@@ -60,166 +103,138 @@ def format_cpu_list(cpus: Iterable[int]) -> str:
     return ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else str(part[0]) for part in parts)
 
 
-def read_cores(allowed: Iterable[int] | None = None, sysfs: Path = SYSFS) -> list[Core]:
-    """Return the physical cores among the CPUs that this process may use."""
-    usable = set(os.sched_getaffinity(0) if allowed is None else allowed)
-    efficient = set(_list_in(sysfs / "cpu_atom/cpus"))
-    cores: dict[tuple[int, ...], Core] = {}
-    for cpu in sorted(usable):
-        folder = sysfs / f"system/cpu/cpu{cpu}"
-        siblings = set(_list_in(folder / "topology/thread_siblings_list")) | {cpu}
-        cpus = tuple(sorted(siblings & usable))
-        nodes = [int(path.name.removeprefix("node")) for path in folder.glob("node[0-9]*")]
-        cores[cpus] = Core(cpus, min(nodes, default=0), cpu in efficient)
-    return sorted(cores.values())
-
-
-def check_cpus(name: str, text: str, usable: set[int]) -> tuple[int, ...]:
-    """Parse the CPU list of the parameter `name` and check it against the usable CPUs.
+def parse_topology(text: str, source: str = "the output of lstopo") -> Topology:
+    """Return the machine that hwloc's XML describes.
 
     Raises
     ------
     WrkbookError
-        When it is no such list, or names a CPU that is not usable.
+        When the text is not XML, declares entities, or is not hwloc's: it names the `source`.
     """
     try:
-        cpus = parse_cpu_list(text)
-    except ValueError as error:
-        raise WrkbookError(f"parameter {name}: {error}") from error
-    if missing := sorted(set(cpus) - usable):
-        raise WrkbookError(
-            f"parameter {name}: CPU {format_cpu_list(missing)} does not exist here or may not be used",
-            f"usable CPUs: {format_cpu_list(usable)}",
+        return _topology(text)
+    except (ValueError, ElementTree.ParseError) as error:
+        remedy = f"write the topology of a machine with: {' '.join(LSTOPO)} FILE.xml"
+        raise WrkbookError(f"{source} is not a topology of hwloc: {error}", remedy) from error
+
+
+class _Object(NamedTuple):
+    """An object of the XML: its number, and its CPUs as bits."""
+
+    number: int
+    cpus: int
+
+
+def _topology(text: str) -> Topology:
+    if "<!ENTITY" in text:
+        # hwloc declares none; nested ones fill the memory.
+        raise ValueError("it declares XML entities")
+    root = ElementTree.fromstring(text)  # noqa: S314 - without entities there is nothing to expand
+    machine = root.find("object")
+    if root.tag != "topology" or machine is None:
+        raise ValueError(f"its first element is <{root.tag}>, without a machine")
+    pus = _objects(root, "PU")
+    online = _union(pus) & _cpus(machine, "online_cpuset", -1)
+    if not online:
+        raise ValueError("it has no CPU")
+    # A PU below no core is a core: virtual machines need not tell of cores.
+    cores = _objects(root, "Core")
+    in_cores = _union(cores)
+    cores += [pu for pu in pus if not pu.cpus & in_cores]
+    nodes, packages = _objects(root, "NUMANode"), _objects(root, "Package", "Socket")
+    caches, kinds = _objects(root, "L3Cache", "Cache"), _kinds(root, online)
+    found = [
+        Core(
+            tuple(_bits(core.cpus & online)),
+            _node(nodes, core),
+            next((place for place, package in enumerate(packages) if package.cpus & core.cpus), 0),
+            next((place for place, cache in enumerate(caches) if cache.cpus & core.cpus), None),
+            next((rank for rank, (cpus, _) in enumerate(kinds) if cpus & core.cpus), len(kinds) if kinds else 0),
         )
-    return cpus
+        for core in cores
+        if core.cpus & online
+    ]
+    allowed = online & _cpus(machine, "allowed_cpuset", -1)
+    offline = _cpus(machine, "complete_cpuset", 0) & ~online
+    names = tuple(name for _, name in kinds)
+    return Topology(
+        tuple(sorted(found, key=lambda core: core.cpus)), names, frozenset(_bits(allowed)), tuple(_bits(offline))
+    )
 
 
-def _list_in(path: Path) -> tuple[int, ...]:
-    text = _text(path)
-    return parse_cpu_list(text) if text else ()
+def _objects(root: ElementTree.Element, *types: str) -> list[_Object]:
+    """Return the objects of some types that have CPUs, by their first one; caches are of the third level."""
+    found = []
+    for element in root.iter("object"):
+        if element.get("type") in types and (element.get("type") != "Cache" or element.get("depth") == "3"):
+            cpus = _cpus(element, "cpuset", 0)
+            found += [_Object(int(element.get("os_index") or 0), cpus)] if cpus else []
+    return sorted(found, key=lambda each: each.cpus & -each.cpus)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
+def _node(nodes: list[_Object], core: _Object) -> int:
+    """Return the nearest NUMA node of a core: memory of other kinds (HBM, CXL) is a node with as many CPUs or more."""
+    near = [(node.cpus.bit_count(), node.number) for node in nodes if node.cpus & core.cpus]
+    return min(near)[1] if near else 0
 
 
-@dataclass(frozen=True)
-class PinningPlan:
-    """CPU sets by role. `housekeeping` is for the notebook and its sampling; with two CPUs it shares the generator's.
+def _kinds(root: ElementTree.Element, online: int) -> list[tuple[int, str]]:
+    """Return the CPUs and the description of each kind of core, the fastest first.
 
-    `backend` is empty where nothing runs behind the servers.
+    They are ranked as hwloc ranks them: by the efficiency that the kernel tells (capacity on ARM), else by type and highest frequency.
+    What cannot be ranked is ordered by its number of CPUs.
     """
-
-    server: tuple[int, ...]
-    generator: tuple[int, ...]
-    housekeeping: tuple[int, ...]
-    backend: tuple[int, ...] = ()
-
-    def as_dict(self) -> dict[str, str]:
-        """Return each role's CPUs in the kernel's notation."""
-        roles = {"server": self.server, "generator": self.generator, "housekeeping": self.housekeeping}
-        roles |= {"backend": self.backend} if self.backend else {}
-        return {role: format_cpu_list(cpus) for role, cpus in roles.items()}
-
-    @property
-    def measured(self) -> tuple[int, ...]:
-        """Return the CPUs of all roles that take part in a window, each once."""
-        return tuple(sorted({*self.server, *self.generator, *self.backend}))
-
-
-def plan_with_backend(
-    cores: list[Core], server_cpus: str = "", generator_cpus: str = "", backend_cpus: str = ""
-) -> PinningPlan:
-    """Plan the CPU sets as :func:`plan_pinning` does, with CPUs for the backend.
-
-    From four cores of the quickest kind on, a quarter is the backend's own; with fewer it shares those of the generator. CPUs that
-    the user gave may be the generator's as well, but not the servers'.
-
-    Raises
-    ------
-    WrkbookError
-        As :func:`plan_pinning`, and when the backend's set overlaps the servers'.
-    """
-    backend: tuple[int, ...] = ()
-    if backend_cpus:
-        backend = check_cpus("backend_cpus", backend_cpus, {cpu for core in cores for cpu in core.cpus})
-    elif not (server_cpus or generator_cpus) and len(quick := _servable(cores)) >= 4:
-        backend = _cpus(quick[-(len(quick) // 4) :])
-    others = [core for core in cores if not set(core.cpus) & set(backend)]
-    apart = len(others) > 1 and not (server_cpus or generator_cpus)
-    plan = plan_pinning(others if apart else cores, server_cpus, generator_cpus)
-    if shared := set(backend) & set(plan.server):
-        raise WrkbookError(
-            f"the backend and the servers overlap on CPU {format_cpu_list(shared)}",
-            "give backend_cpus and server_cpus CPUs that differ, or leave both empty to have them planned",
-        )
-    housekeeping = tuple(cpu for cpu in plan.housekeeping if cpu not in backend) or plan.generator
-    return replace(plan, backend=backend or plan.generator, housekeeping=housekeeping)
+    told = []
+    for element in root.iter("cpukind"):
+        if cpus := _cpus(element, "cpuset", 0) & online:
+            facts = {info.get("name", ""): info.get("value", "") for info in element.iter("info")}
+            told.append((cpus, _number(element.get("forced_efficiency")), facts))
+    by_efficiency = all(efficiency > 0 for _, efficiency, _ in told)
+    ranked = []
+    for cpus, efficiency, facts in told:
+        kind = facts.get("CoreType", "")
+        frequency = _number(facts.get("FrequencyMaxMHz")) or _number(facts.get("FrequencyBaseMHz"))
+        rank = _CORE_TYPES.index(kind) if kind in _CORE_TYPES and not by_efficiency else -1
+        parts = [kind, f"capacity {efficiency}" if by_efficiency else "", f"up to {frequency} MHz" if frequency else ""]
+        name = ", ".join(part for part in parts if part) or "of a kind without a name"
+        part = (kind, facts.get("CPUPart", ""))
+        ranked.append((rank, efficiency if by_efficiency else frequency, cpus.bit_count(), cpus, name, part))
+    merged: list[tuple[int, str, tuple[str, str], int]] = []
+    for _, speed, _, cpus, name, part in sorted(ranked, reverse=True):
+        last = merged[-1] if merged else None
+        if last and last[2] == part and speed and speed >= _SAME_SPEED * last[3]:
+            merged[-1] = (last[0] | cpus, *last[1:])
+        else:
+            merged.append((cpus, name, part, speed))
+    return [(cpus, name) for cpus, name, _, _ in merged]
 
 
-def plan_pinning(cores: list[Core], server_cpus: str = "", generator_cpus: str = "") -> PinningPlan:
-    """Plan the CPU sets from the topology; a set that the user gave is taken as it is.
-
-    SMT siblings stay in one role: two roles on one core would share its execution units. Servers get cores of one
-    kind (P-cores of a hybrid CPU) on one NUMA node, and the generator stays there too. From three cores on, one is left
-    to the notebook and the system. The generator gets at least as many cores as the servers, so that it is not the limit.
-
-    Raises
-    ------
-    WrkbookError
-        When there is one CPU only, or a given set overlaps the other or names CPUs that are not there.
-    """
-    usable = {cpu for core in cores for cpu in core.cpus}
-    server = check_cpus("server_cpus", server_cpus, usable) if server_cpus else ()
-    generator = check_cpus("generator_cpus", generator_cpus, usable) if generator_cpus else ()
-    if shared := set(server) & set(generator):
-        raise WrkbookError(
-            f"parameters server_cpus and generator_cpus overlap on CPU {format_cpu_list(shared)}",
-            "give each its own CPUs, or leave both empty to have them planned",
-        )
-    left = [core for core in cores if not set(core.cpus) & {*server, *generator}]
-    if not server and not generator:
-        server, generator = _split(left)
-    elif not server:
-        server = _cpus(_servable(left)[: max(1, len(_servable(left)) // 2)])
-    elif not generator:
-        generator = _cpus(left[: max(1, len(left) - 1)] if len(left) > 2 else left)
-    if not server or not generator:
-        raise WrkbookError(
-            f"{len(usable)} usable CPU(s) leave none for the {'generator' if server else 'server'}",
-            "wrkbook needs at least two CPUs: one for the server, one for the load generator",
-        )
-    rest = usable - set(server) - set(generator)
-    return PinningPlan(server, generator, tuple(sorted(rest)) or generator)
+def _cpus(element: ElementTree.Element, name: str, missing: int) -> int:
+    """Return a CPU set of hwloc as bits: words of 32 bits, the most significant first; an empty word is 0."""
+    text = element.get(name)
+    if text is None:
+        return missing
+    if not _CPU_SET.fullmatch(text):
+        raise ValueError(f"{name} is {text!r}")
+    bits = 0
+    for word in text.split(","):
+        bits = bits << _WORD_BITS | int(word.removeprefix("0x") or "0", 16)
+    return bits
 
 
-def _split(cores: list[Core]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    if len(cores) == 1 and len(cores[0].cpus) > 1:
-        # Two SMT siblings are all that there is: better than nothing, and the report says so.
-        return cores[0].cpus[:1], cores[0].cpus[1:]
-    if len(cores) < 2:
-        return (), ()
-    quick = _servable(cores)
-    spare = [core for core in cores if core not in quick and core.node == quick[0].node]
-    if len(quick) + len(spare) > 2 and len(quick) + len(spare) == len(cores):
-        # The last efficient core, else the last core, keeps the notebook; with two cores there is none to spare, and
-        # where there is another NUMA node the notebook has that.
-        (spare or quick).pop()
-    servers = quick[: max(1, len(quick) // 2)]
-    return _cpus(servers), _cpus([core for core in quick if core not in servers] + spare)
+def _union(objects: Iterable[_Object]) -> int:
+    bits = 0
+    for each in objects:
+        bits |= each.cpus
+    return bits
 
 
-def _servable(cores: list[Core]) -> list[Core]:
-    """Return the cores of the quickest kind on the NUMA node that has most of them."""
-    quick = [core for core in cores if not core.efficient] or cores
-    if not quick:
-        return []
-    node = max(sorted(Counter(core.node for core in quick).items()), key=lambda item: item[1])[0]
-    return [core for core in quick if core.node == node]
+def _bits(cpus: int) -> Iterator[int]:
+    while cpus:
+        lowest = cpus & -cpus
+        yield lowest.bit_length() - 1
+        cpus ^= lowest
 
 
-def _cpus(cores: list[Core]) -> tuple[int, ...]:
-    return tuple(sorted(cpu for core in cores for cpu in core.cpus))
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() else 0

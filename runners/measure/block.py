@@ -27,6 +27,7 @@ from runners.measure.virtual_clock import Processes, ProcessSuspender, VirtualCl
 from runners.measure.window import GRACE_S, SAMPLED_AT, Window
 from runners.systems.backend import FIRST_BACKEND_PORT, Backend
 from runners.systems.process import ServerProcess
+from runners.systems.sandbox import ensure_cpus
 from runners.systems.sockets import hold_ports
 
 # wrk notices that it is to end at the next tenth of a second: on average, so long after it is told.
@@ -44,8 +45,9 @@ def measure_block(
     Raises
     ------
     WrkbookError
-        When a backend cannot be launched: nothing can be measured then.
+        When a planned CPU is gone, or a backend cannot be launched: nothing can be measured then.
     """
+    ensure_cpus(settings.source.plan.measured)
     started_at, started = datetime.now(UTC).isoformat(), time.monotonic()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wrkbook-load-")))

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, cache_folder
-from runners.machine.topology import PinningPlan
+from runners.machine.pinning_plan import PinningPlan
 from runners.store.ledger import Run, write_once
 from runners.systems.build import build_environment
 from runners.systems.catalogue import Server

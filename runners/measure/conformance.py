@@ -19,6 +19,7 @@ from runners.contract.vectors.model import PATH as VECTORS
 from runners.core.run_manifest import RelayNote, RelayNotes
 from runners.core.workloads import RELAY
 from runners.generators.registry import GENERATORS
+from runners.machine.topology import LSTOPO_PACKAGE
 from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue, Server
@@ -27,10 +28,9 @@ from runners.systems.sockets import hold_ports
 
 
 def full_image(catalogue: Catalogue) -> Image:
-    """Return the image with what all servers and load generators need."""
-    return Image.of(
-        [*catalogue.packages, *(package for generator in GENERATORS.values() for package in generator.packages)]
-    )
+    """Return the image with what all servers and load generators need, and what reads the topology of the machine."""
+    tools = (package for generator in GENERATORS.values() for package in generator.packages)
+    return Image.of([*catalogue.packages, *tools, LSTOPO_PACKAGE])
 
 
 def build_all(catalogue: Catalogue, servers: Iterable[Server]) -> dict[str, Artifact]:

@@ -16,8 +16,8 @@ from runners.core.load import Generator, Request
 from runners.core.parameters import Parameters
 from runners.core.records import LoadProfile
 from runners.core.workloads import WORKLOADS
+from runners.machine.pinning_plan import PinningPlan
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import PinningPlan
 from runners.measure.sampling import open_files
 from runners.systems.backend import Backend
 from runners.systems.host import REMEDY as PORTS_REMEDY

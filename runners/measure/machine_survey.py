@@ -6,6 +6,7 @@ topology.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -21,12 +22,15 @@ from runners.core.project import RAW, cache_folder
 from runners.core.run_manifest import CoreFacts, IdleMachine, MachineSurvey, PreflightFinding, SpeedReading
 from runners.core.units import format_duration
 from runners.machine import processor
+from runners.machine.pinning import plan_pinning
+from runners.machine.pinning_plan import PinningPlan
 from runners.machine.preflight import Finding, measured_cpus, preflight
 from runners.machine.resources import disk
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import Core, PinningPlan, plan_pinning, read_cores
+from runners.machine.topology import LSTOPO_PACKAGE, Core
 from runners.measure.conformance import full_image
 from runners.measure.sampling import OtherProcesses, cpu_times
+from runners.measure.this_machine import plan_lines, this_topology, topology_at_hand
 from runners.systems import host
 from runners.systems.catalogue import Catalogue
 from runners.systems.sockets import FIRST_PORT
@@ -39,6 +43,13 @@ _GIB = 2**30
 _IMAGE_LEAST_BYTES, _IMAGE_WANTED_BYTES = int(4.5 * _GIB), 8 * _GIB
 _BUILDS_LEAST_BYTES, _BUILDS_WANTED_BYTES = _GIB // 4, _GIB
 _FIRST_SAMPLE_TIMEOUT_S = 2.0
+_OF_CORES = ("CPUs", "NUMA", "SMT")
+_NOT_READ = Finding(
+    "CPUs",
+    "advice",
+    "not planned: hwloc, which reads the topology, is in the image, and that is not made yet",
+    f"the first run makes it; or now: apt-get install {LSTOPO_PACKAGE}",
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,8 @@ class Diagnosis:
             "can_measure": not self.problems,
             "findings": [asdict(finding) for finding in self.findings],
             "cpus": self.plan.as_dict() if self.plan else None,
+            "why": dict(self.plan.why) if self.plan else None,
+            "threats": list(self.plan.threats) if self.plan else [],
         }
 
     def as_text(self) -> str:
@@ -68,17 +81,39 @@ class Diagnosis:
             lines.append(f"{_MARKS[finding.level]} {finding.name}: {finding.detail}")
             lines += [f"    → {finding.remedy}"] if finding.remedy else []
         if self.plan:
-            roles = ", ".join(f"{role} {cpus}" for role, cpus in self.plan.as_dict().items())
-            lines += ["", f"CPUs as planned: {roles}"]
+            lines += ["", "CPUs as planned:", *plan_lines(self.plan)]
         return "\n".join(lines)
 
 
-def diagnose(interval_s: float = 1.0, cores: Sequence[Core] = ()) -> Diagnosis:
+def ensure_measurable(problems: Sequence[Finding]) -> None:
+    """Raise an error that names the problems, with their remedies, where there are any.
+
+    Raises
+    ------
+    WrkbookError
+        When something prevents measuring.
+    """
+    if problems:
+        names, remedies = ((found.name for found in problems), (found.remedy for found in problems))
+        raise WrkbookError(f"nothing can be measured here: {', '.join(names)}", "; ".join(remedies))
+
+
+def diagnose(interval_s: float = 1.0, affinity: Collection[int] = ()) -> Diagnosis:
     """Inspect this machine for `interval_s`, without changing anything on it.
 
-    `cores` are those that wrkbook may use; none: those that this process may use now.
+    `affinity` are the CPUs that wrkbook may use; none: those that this process may use now.
     """
-    cores = list(cores) or read_cores()
+    cpus, unread = affinity or os.sched_getaffinity(0), _NOT_READ
+    try:
+        topology = topology_at_hand()
+    except WrkbookError as error:
+        topology, unread = None, Finding("CPUs", "problem", error.problem, error.remedy)
+    if topology is None:
+        # Without siblings, caches and kinds there is no plan; load and speed are those of all CPUs.
+        found = _machine([Core((cpu,)) for cpu in sorted(cpus)], interval_s)
+        found = [unread, *(finding for finding in found if finding.name not in _OF_CORES)]
+        return Diagnosis([*found, *_sandbox_and_image()], None)
+    cores = topology.usable(cpus)
     try:
         plan = plan_pinning(cores)
     except WrkbookError:
@@ -124,12 +159,15 @@ def sandbox(*, image_ready: bool) -> Finding:
     return Finding("sandbox", "good", "can be made")
 
 
-def with_preflight(seen: MachineSurvey, cores: Sequence[Core]) -> MachineSurvey:
+def with_preflight(seen: MachineSurvey, affinity: Collection[int]) -> MachineSurvey:
     """Return a survey with the cores and the findings of ``./wrkbook doctor``, for a run whose question is the machine."""
+    topology = this_topology()
     return seen.model_copy(
         update={
-            "cores": [CoreFacts(**asdict(core)) for core in cores],
-            "preflight": [PreflightFinding(**asdict(finding)) for finding in diagnose(cores=cores).findings],
+            "cores": [CoreFacts(**asdict(core)) for core in topology.cores],
+            "kinds": list(topology.kinds),
+            "offline_cpus": list(topology.offline),
+            "preflight": [PreflightFinding(**asdict(finding)) for finding in diagnose(affinity=affinity).findings],
         }
     )
 

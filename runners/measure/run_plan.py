@@ -12,11 +12,13 @@ from runners.core.parameters import PROFILES, Parameters, Profile
 from runners.core.records import LoadProfile
 from runners.generators.registry import generator_named
 from runners.machine.facts import raise_open_files_limit
-from runners.machine.topology import Core, PinningPlan, plan_pinning, plan_with_backend, read_cores
+from runners.machine.pinning import plan_pinning, plan_with_backend
+from runners.machine.pinning_plan import PinningPlan
 from runners.measure.design import DELAYS_MS, Cell, Design, design, load_shapes, own_load_shapes
 from runners.measure.fixed_rates import FixedRateLoad, with_rates
 from runners.measure.load import LeftOut, clamped
 from runners.measure.load_levels import CEILING, LoadLevels
+from runners.measure.this_machine import usable_cores
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.host import client_ports
@@ -34,7 +36,7 @@ class RunPlan:
     run : the run in the ledger, whether it exists yet or not
     design : the cells; rates that are planned from the machine's capacity are in it once the run exists
     fixed_rate_loads : loads whose rates are planned when measuring starts, see :mod:`runners.measure.fixed_rates`
-    cores, pinning : the usable cores, and the CPUs of each role
+    pinning : the CPUs of each role; as recorded once the run exists
     threads : of the load generator
     left_out : numbers of connections that do not fit this machine
     idle_s : seconds for which the idle machine is watched, where it is part of the question; else 0
@@ -47,7 +49,6 @@ class RunPlan:
     catalogue: Catalogue
     design: Design
     fixed_rate_loads: Sequence[FixedRateLoad]
-    cores: list[Core]
     pinning: PinningPlan
     threads: int
     left_out: tuple[LeftOut, ...]
@@ -148,8 +149,7 @@ def plan_run(
         ),
         run.read().rates if run.exists else None,
     )
-    cores = read_cores(USABLE_CPUS)
-    pinning = _pinning(cores, parameters, behind=bool(backends_of(catalogue, planned)))
+    pinning = _pinning(run, parameters, behind=bool(backends_of(catalogue, planned)))
     threads = min(parameters.generator_threads or len(pinning.generator), parameters.connections)
     return RunPlan(
         run,
@@ -157,7 +157,6 @@ def plan_run(
         catalogue,
         planned,
         fixed_rate_loads,
-        cores,
         pinning,
         threads,
         left_out,
@@ -187,7 +186,11 @@ def backends_of(catalogue: Catalogue, design: Design) -> list[Server]:
     return [catalogue.server(name) for name in names]
 
 
-def _pinning(cores: list[Core], given: Parameters, *, behind: bool) -> PinningPlan:
+def _pinning(run: Run, given: Parameters, *, behind: bool) -> PinningPlan:
+    if run.exists:
+        known = run.read()
+        return PinningPlan.recorded(known.pinning, known.pinning_threats)
+    cores = usable_cores(USABLE_CPUS)
     if behind:
         return plan_with_backend(cores, given.server_cpus, given.generator_cpus, given.backend_cpus)
     return plan_pinning(cores, given.server_cpus, given.generator_cpus)

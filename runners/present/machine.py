@@ -2,67 +2,88 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from operator import attrgetter
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import FuncFormatter
 
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
-from runners.core.run_manifest import CoreFacts, PreflightFinding
+from runners.core.run_manifest import CoreFacts, MachineSurvey, PreflightFinding
 from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity, quantity_parts
+from runners.machine.topology import format_cpu_list
 from runners.present.kit.frames import measured, without_control
-from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.kit.theme import HUES, INK, QUIET, RULE, Chart, mixed, panels, themed
+from runners.present.kit.markup import Box, Cell, Fragment, Frame, Group, map_of, table
+from runners.present.kit.theme import HUES, QUIET, Chart, mixed, panels, themed
 
-_ROLES = {"server": HUES[0], "generator": HUES[1], "housekeeping": HUES[2]}
-_CORES_IN_A_ROW = 8
+_ROLES = {"server": HUES[0], "generator": HUES[1], "backend": HUES[3], "housekeeping": HUES[2]}
+_PALE = 0.5
+_DENSE_CPUS = 64
 _SLOW = 0.9
 _MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "problem": ("✕ problem", "bad")}
 
 
-@themed
-def topology(cores: Sequence[CoreFacts], pinning: Mapping[str, Sequence[int]]) -> Chart:
-    """Every core that wrkbook may use as a box with its CPUs, coloured by the role that each CPU has."""
-    numa_node = attrgetter("node")
-    by_node = {node: list(group) for node, group in groupby(sorted(cores, key=numa_node), numa_node)}
-    chart, axes = panels(
-        [f"NUMA node {node}" for node in by_node],
-        [2 * math.ceil(len(group) / _CORES_IN_A_ROW) for group in by_node.values()],
-        title="The CPUs, and who runs where",
-        caption="A box is a core, a cell in it one of its CPUs (hardware threads). Roles that share a CPU share its cell. "
-        "E: an efficient core of a hybrid CPU.",
-        description=f"{len(cores)} cores with {sum(len(core.cpus) for core in cores)} CPUs; "
-        + "; ".join(f"{role}: CPU {', '.join(map(str, cpus))}" for role, cpus in pinning.items()),
-        row_in=0.45,
-        handles=[Patch(color=color, label=role) for role, color in _ROLES.items()],
-    )
-    for ax, group in zip(axes, by_node.values(), strict=True):
-        for place, core in enumerate(group):
-            _core(ax, place % _CORES_IN_A_ROW, 2 * (place // _CORES_IN_A_ROW), core, pinning)
-        ax.set_xlim(-0.1, max(4, min(len(group), _CORES_IN_A_ROW)))
-        ax.set_axis_off()
-    return chart
+def topology(about: MachineSurvey, pinning: Mapping[str, Sequence[int]]) -> Fragment:
+    """Return a map of the machine: packages and NUMA nodes, L3 caches, cores, and their CPUs, coloured by role."""
+    roles = {role: set(pinning[role]) for role in _ROLES if pinning.get(role)}
+    cores = sorted(about.cores, key=lambda core: (core.package, core.node, core.l3 is None, core.l3 or 0, core.cpus))
+    several = len({core.package for core in cores}) > 1
+    cpus_count = sum(len(core.cpus) for core in cores)
+    kind = "wb-dense" if cpus_count > _DENSE_CPUS else ""
+    frames = [
+        Frame(
+            f"Package {package}, NUMA node {node}" if several else f"NUMA node {node}",
+            _caches(list(group), roles),
+            kind,
+        )
+        for (package, node), group in groupby(cores, key=lambda core: (core.package, core.node))
+    ]
+    names = {role: f"{role}: CPU {format_cpu_list(cpus)}" for role, cpus in roles.items()}
+    legend = [(Box("", [_color(role)]), name) for role, name in names.items()]
+    unused = {cpu for core in cores for cpu in core.cpus}.difference(*roles.values())
+    legend += [(Box(""), f"may not be used: CPU {format_cpu_list(unused)}")] if unused else []
+    legend += [(Box("×"), f"offline: CPU {format_cpu_list(about.offline_cpus)}")] if about.offline_cpus else []
+    legend += [
+        (Box(_mark(kind)), f"a core of a slower kind{f': {name}' if name else ''}")
+        for kind in sorted({core.kind for core in cores} - {0})
+        for name in ["".join(about.kinds[kind : kind + 1])]
+    ]
+    counts = f"{len(cores)} cores with {cpus_count} CPUs"
+    return map_of(frames, legend, "; ".join([counts, *(text for _, text in legend)]))
 
 
-def _core(ax: Axes, x: int, y: int, core: CoreFacts, pinning: Mapping[str, Sequence[int]]) -> None:
-    cpus = list(core.cpus)
-    height = 1.5 / len(cpus)
-    for place, cpu in enumerate(cpus):
-        roles = [role for role in _ROLES if cpu in pinning.get(role, ())]
-        top = y - 0.4 + place * height
-        for part, role in enumerate(roles):
-            width = 0.84 / len(roles)
-            color = mixed(_ROLES[role], 0.45)
-            ax.add_patch(Rectangle((x + part * width, top), width, height, color=color, linewidth=0))
-        ax.add_patch(Rectangle((x, top), 0.84, height, fill=False, edgecolor=QUIET if roles else RULE))
-        name = f"CPU {cpu}" + (" E" if core.efficient else "")
-        ax.text(x + 0.42, top + height / 2, name, ha="center", va="center", fontsize=8.5, color=INK if roles else QUIET)
+def _caches(cores: Sequence[CoreFacts], roles: Mapping[str, set[int]]) -> list[Frame]:
+    """Return a frame for each L3 cache with its cores, and one for the cores without any."""
+    return [
+        Frame(
+            "" if l3 is None else f"L3 cache {l3}",
+            [
+                Frame(
+                    _mark(core.kind),
+                    [_cpu(cpu, roles) for cpu in core.cpus],
+                    "wb-core wb-slower" if core.kind else "wb-core",
+                )
+                for core in group
+            ],
+            "wb-cache",
+        )
+        for l3, group in groupby(cores, key=lambda core: core.l3)
+    ]
+
+
+def _cpu(cpu: int, roles: Mapping[str, set[int]]) -> Box:
+    own = [role for role, cpus in roles.items() if cpu in cpus]
+    return Box(str(cpu), [_color(role) for role in own], f"CPU {cpu}: {listing(own) if own else 'may not be used'}")
+
+
+def _color(role: str) -> str:
+    return mixed(_ROLES[role], _PALE)
+
+
+def _mark(kind: int) -> str:
+    """Return how cores of a kind are marked: not at all for the fastest, then E, E2, E3."""
+    return f"E{kind if kind > 1 else ''}" if kind else ""
 
 
 @themed

@@ -28,7 +28,7 @@ def threats(results: Results, own: Sequence[str] = ()) -> Narrative:
         _ramp_up(results),
         *results.manifest.left_out,
         _virtual(results),
-        _shared(results),
+        *results.manifest.pinning_threats,
         _governor(results),
         _client_bound(results),
         _precision(results),
@@ -141,19 +141,6 @@ def _virtual(results: Results) -> str:
     return (
         f"The machine is virtual and shares its hardware{seen}. The intervals know this session only: run it again in another hour before "
         "you trust a ratio to its last percent."
-    )
-
-
-def _shared(results: Results) -> str:
-    pinning = results.machine.get("pinning", {})
-    roles = [role for role, cpus in pinning.items() if role != "generator" and cpus == pinning.get("generator")]
-    if not roles:
-        return ""
-    behind = listing([about.title for about in results.manifest.backends.values()]) or "the backend"
-    words = {"housekeeping": "the notebook", "backend": behind}
-    names = listing([words.get(role, f"the {role}") for role in roles])
-    return (
-        f"There are too few CPUs to keep all apart: {names} shared CPU {pinning['generator']} with the load generator."
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runners.core.records import CONTROL
+from runners.machine.pinning_plan import sharing
+from runners.machine.topology import parse_cpu_list
 
 Migrations = Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]
 """Schema → what makes the content of the next schema of it."""
@@ -106,12 +108,23 @@ def trial_from_6(trial: dict[str, Any]) -> dict[str, Any]:
     return trial | {"schema": "wrkbook.trial/7"}
 
 
+def run_from_6(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 6 as one of schema 7, which names the threats of its CPUs, and knows more of each core."""
+    shared = sharing({role: parse_cpu_list(cpus) for role, cpus in manifest["pinning"].items() if cpus})
+    threats = {"pinning_threats": [shared] if shared else []}
+    if about := manifest.get("about_machine"):
+        cores = [_core_from_6(core) for core in about.get("cores", ())]
+        manifest = manifest | {"about_machine": about | {"cores": cores}}
+    return manifest | threats | {"schema": "wrkbook.run/7"}
+
+
 RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/1": run_from_1,
     "wrkbook.run/2": run_from_2,
     "wrkbook.run/3": run_from_3,
     "wrkbook.run/4": run_from_4,
     "wrkbook.run/5": run_from_5,
+    "wrkbook.run/6": run_from_6,
 }
 TRIAL_MIGRATIONS: Migrations = {"wrkbook.trial/5": trial_from_5, "wrkbook.trial/6": trial_from_6}
 
@@ -134,6 +147,10 @@ def _sample_from_5(sample: dict[str, Any]) -> dict[str, Any]:
             held = {each: role.pop(each) for each in ("pss_bytes", "fds_count")}
             roles[name] = role | {"memory": held | {"rss_bytes": role["rss_bytes"]}}
     return renamed | roles
+
+
+def _core_from_6(core: dict[str, Any]) -> dict[str, Any]:
+    return {"cpus": core["cpus"], "node": core["node"], "package": 0, "l3": None, "kind": int(core["efficient"])}
 
 
 _ROLES = ("server", "generator", "backend")

@@ -17,7 +17,7 @@ import psutil
 
 from runners.core.errors import WrkbookError
 from runners.systems.build import Artifact
-from runners.systems.sandbox import Sandbox, Tail
+from runners.systems.sandbox import Sandbox, Tail, ensure_cpus
 from runners.systems.sockets import LOOPBACK, is_free, listening_inodes, socket_inodes
 
 # Connections that a server keeps to its backend for each of its CPUs.
@@ -70,8 +70,10 @@ class ServerProcess:
         Raises
         ------
         WrkbookError
-            When it is a load generator, the port is taken, or the server ends or does not listen in time: with what it printed.
+            When it is a load generator, one of its CPUs is gone, the port is taken, or the server ends or does not listen in time:
+            with what it printed.
         """
+        ensure_cpus(self.cpus)
         command = self.filled(self.artifact.server.launch.command)
         if not is_free(self.port):
             raise WrkbookError(

@@ -1,17 +1,18 @@
-"""The command line of bubblewrap, the end of what a sandboxed program prints, and sandboxes that lost their owner."""
+"""The command line of bubblewrap, the CPUs that programs may have, the end of what they print, and sandboxes that lost their owner."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
+from runners.core.errors import WrkbookError
 from runners.systems.image import NETWORK_FILES, Image
 
 # Settings of the user's network that a build needs to reach its package registry through a proxy or mirror.
@@ -81,6 +82,33 @@ class Sandbox:
         if cpus:
             words += ["taskset", "--cpu-list", ",".join(map(str, cpus))]
         return [*words, *argv]
+
+
+def ensure_cpus(cpus: Iterable[int]) -> None:
+    """Ensure that a program may run on each of `cpus` at this moment: taskset would leave out what is missing, without a word.
+
+    Raises
+    ------
+    WrkbookError
+        Naming the CPUs that were taken offline, or that a control group withholds.
+    """
+    wanted, granted = set(cpus), set[int]()
+
+    def attempt() -> None:
+        # In a thread of its own, whose affinity ends with it: sched_setaffinity(2) concerns the calling thread.
+        with suppress(OSError):
+            os.sched_setaffinity(0, wanted)
+            granted.update(os.sched_getaffinity(0))
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    if missing := sorted(wanted - granted):
+        gone = ", ".join(map(str, missing))
+        raise WrkbookError(
+            f"CPU {gone} {'is' if len(missing) == 1 else 'are'} gone since the CPUs were planned",
+            "bring it back (echo 1 | sudo tee /sys/devices/system/cpu/cpuN/online, or the container's cpuset), or start a new run",
+        )
 
 
 _CHUNK_BYTES = 64 * 1024

@@ -7,6 +7,7 @@ import pytest
 from runners.core.errors import WrkbookError
 from runners.experiments.experiment import Experiment
 from runners.experiments.plan import idle_other
+from runners.measure import run_plan
 from runners.store.ledger import Run
 from tests.analyse.synthetic import manifest
 
@@ -48,6 +49,17 @@ def test_a_run_that_was_begun_in_one_piece_or_in_other_slices_goes_on_so(begun):
 def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_at_least(begun):
     profile = begun(None, fresh=True).run_plan.profile
     assert (profile.windows_count, profile.window_s) == (1, 1.0)
+
+
+def test_a_resumed_run_keeps_its_cpus_and_needs_no_topology(begun, monkeypatch, tmp_path):
+    roles = {"server": "5-6", "generator": "7-9", "housekeeping": "10"}
+    begun({"pinning": roles, "pinning_threats": ["They are far apart."]})
+    monkeypatch.setattr(run_plan, "Run", lambda *names: Run(*names, tmp_path))
+    monkeypatch.delattr(run_plan, "usable_cores")
+    resumed = Experiment("01-ping", {"run_id": "known"}, workloads=["ping"]).run_plan
+    assert resumed.pinning.as_dict() == roles
+    assert resumed.pinning.threats == ("They are far apart.",)
+    assert resumed.threads == 3
 
 
 @pytest.mark.parametrize("slice_s", [0.0, 0.1])

@@ -13,12 +13,13 @@ from runners.analyse.tables import Tables, build_tables
 from runners.core.parameters import Profile
 from runners.core.trial_record import TrialRecord
 from runners.generators.registry import GENERATORS
+from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import full_image
 from runners.measure.design import BlockSettings, design
 from runners.measure.load import LoadContext
+from runners.measure.this_machine import usable_cores
 from runners.store.ledger import Run
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue
@@ -58,7 +59,7 @@ def settings(folder: Path, generator=None) -> BlockSettings:
     image, catalogue = full_image(Catalogue()), Catalogue(folder)
     image.ensure()
     artifacts = {name: build(server, image) for name, server in catalogue.servers.items()}
-    source = LoadContext({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(read_cores()), SpeedProbes([]))
+    source = LoadContext({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(usable_cores()), SpeedProbes([]))
     cells = design(catalogue, ["ping"], systems=list(catalogue.servers))
     return BlockSettings(cells, artifacts, source, _PROFILE, 4, 1, "pretty", 1)
 

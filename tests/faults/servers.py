@@ -1,6 +1,7 @@
 """The real servers, launched for a test."""
 
-from runners.machine.topology import plan_pinning, read_cores
+from runners.machine.pinning import plan_pinning
+from runners.measure.this_machine import usable_cores
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
 from tests.free_ports import free_ports
@@ -8,7 +9,7 @@ from tests.free_ports import free_ports
 
 def launched(stack, artifacts):
     """The processes of built servers, until the stack ends."""
-    cpus = list(plan_pinning(read_cores()).server)
+    cpus = list(plan_pinning(usable_cores()).server)
     ports = free_ports(len(artifacts), 20080)
     return [stack.enter_context(ServerProcess(built, port, cpus)) for built, port in zip(artifacts, ports, strict=True)]
 

@@ -15,7 +15,8 @@ from runners.machine import preflight as activity, processor, resources
 from runners.machine.facts import numbers_in, percent
 from runners.machine.preflight import Activity, measured_cpus, parse_cpu_ticks, preflight
 from runners.machine.resources import listened_on
-from runners.machine.topology import Core, read_cores
+from runners.machine.topology import Core
+from runners.measure.this_machine import usable_cores
 
 PORTS = range(18080, 18130)
 CPU = "sys/devices/system/cpu"
@@ -556,7 +557,7 @@ def test_files_that_are_folders_are_not_exposed(tmp_path):
 
 
 def test_this_machine_gets_one_finding_for_each_subject_and_a_remedy_wherever_something_is_to_be_done(tmp_path):
-    findings = preflight(read_cores(), tmp_path, PORTS, interval_s=0.1)
+    findings = preflight(usable_cores(), tmp_path, PORTS, interval_s=0.1)
     assert len(levels(findings)) == len(findings) == 17
     assert all(bool(finding.remedy) == (finding.level != "good") for finding in findings)
     for name in ("steal", "other load", "memory", "ports for servers"):

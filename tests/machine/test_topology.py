@@ -1,10 +1,17 @@
-"""CPU lists, cores, and the pinning plan on machines of many kinds."""
+"""CPU lists, and the reader of hwloc's XML."""
+
+import re
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
 from runners.core.errors import WrkbookError
-from runners.machine.topology import Core, format_cpu_list, parse_cpu_list, plan_pinning, plan_with_backend, read_cores
+from runners.machine.topology import Core, Topology, format_cpu_list, parse_cpu_list, parse_topology
+from tests.machine.machines import INTEL, MACHINES, Place, bits, grid, hybrid, xml
+
+RECORDED = sorted((Path(__file__).parents[1] / "recorded" / "hwloc").glob("*.xml"))
 
 
 @given(st.sets(st.integers(0, 300), min_size=1))
@@ -18,125 +25,125 @@ def test_what_is_no_cpu_list_is_refused(text):
         parse_cpu_list(text)
 
 
-def plain(count):
-    return [Core((cpu,)) for cpu in range(count)]
+def test_siblings_nodes_packages_and_caches_are_read():
+    found = parse_topology(xml(grid(packages=2, caches=2, cores=1, threads=2)))
+    assert found.cores == (
+        Core((0, 4), node=0, package=0, l3=0),
+        Core((1, 5), node=0, package=0, l3=1),
+        Core((2, 6), node=1, package=1, l3=2),
+        Core((3, 7), node=1, package=1, l3=3),
+    )
+    assert found.allowed == set(range(8))
+    assert found.kinds == ()
 
 
-def smt(count):
-    return [Core((cpu, cpu + count)) for cpu in range(count)]
-
-
-@pytest.mark.parametrize(
-    ("cores", "server", "generator", "housekeeping"),
-    [
-        (plain(2), "0", "1", "1"),
-        (plain(3), "0", "1", "2"),
-        (plain(4), "0", "1-2", "3"),
-        (plain(8), "0-2", "3-6", "7"),
-        (smt(2), "0,2", "1,3", "1,3"),
-        (smt(4), "0,4", "1-2,5-6", "3,7"),
-        ([Core((0, 1))], "0", "1", "1"),
-        # A hybrid CPU: servers on P-cores, an E-core for the notebook, the other E-cores help the generator.
-        (
-            [*(Core((2 * i, 2 * i + 1)) for i in range(4)), *(Core((i,), efficient=True) for i in (8, 9, 10, 11))],
-            "0-3",
-            "4-10",
-            "11",
-        ),
-        # Two NUMA nodes: servers stay on one.
-        ([*(Core((i,), node=0) for i in range(4)), *(Core((i,), node=1) for i in range(4, 8))], "0-1", "2-3", "4-7"),
-    ],
-)
-def test_the_plan_suits_the_machine(cores, server, generator, housekeeping):
-    plan = plan_pinning(cores)
-    assert plan.as_dict() == {"server": server, "generator": generator, "housekeeping": housekeeping}
-
-
-@given(st.integers(2, 64), st.booleans(), st.integers(0, 16))
-def test_no_cpu_has_two_of_the_measured_roles_and_siblings_stay_together(count, threaded, efficient):
-    cores = [
-        *(smt(count) if threaded else plain(count)),
-        *(Core((1000 + i,), efficient=True) for i in range(efficient)),
-    ]
-    plan = plan_pinning(cores)
-    assert plan.server
-    assert plan.generator
-    assert not set(plan.server) & set(plan.generator)
-    for core in cores:
-        for role in (plan.server, plan.generator):
-            assert set(core.cpus) <= set(role) or not set(core.cpus) & set(role)
-    if len(cores) > 2:
-        assert not set(plan.housekeeping) & {*plan.server, *plan.generator}
-
-
-def test_one_cpu_is_not_enough():
-    with pytest.raises(WrkbookError, match="at least two CPUs"):
-        plan_pinning(plain(1))
-
-
-def test_sets_that_the_user_gave_are_taken():
-    plan = plan_pinning(plain(8), "4-5", "0-1")
-    assert (plan.server, plan.generator, plan.housekeeping) == ((4, 5), (0, 1), (2, 3, 6, 7))
-
-
-def test_one_given_set_leaves_the_other_to_be_planned():
-    plan = plan_pinning(plain(4), server_cpus="3")
-    assert plan.server == (3,)
-    assert 3 not in plan.generator
+def test_kinds_are_ranked_by_type_and_named():
+    found = parse_topology(xml(hybrid(("E", 2, 1, 0), ("P", 1, 2, 0)), INTEL))
+    assert [core.kind for core in found.cores] == [1, 1, 0]
+    assert found.kinds == ("IntelCore, up to 5000 MHz", "IntelAtom")
 
 
 @pytest.mark.parametrize(
-    ("server", "generator", "told"),
+    ("kinds", "ranks"),
     [
-        ("0-1", "1-2", "overlap on CPU 1"),
-        ("9", "", "CPU 9 does not exist"),
-        ("x", "", "not a list of CPUs"),
-        ("0-7", "", "none for the"),
+        # The kernel's capacity decides before any frequency.
+        ([("a", {"FrequencyMaxMHz": "3000"}, 400), ("b", {"FrequencyMaxMHz": "2000"}, 1024)], (1, 0)),
+        # Where it is not told for all, the frequency decides.
+        ([("a", {"FrequencyMaxMHz": "3000"}, 0), ("b", {"FrequencyMaxMHz": "2000"}, 1024)], (0, 1)),
+        # Turbo of the same part within a tenth is one kind.
+        ([("a", {"FrequencyMaxMHz": "4900"}, 0), ("b", {"FrequencyMaxMHz": "5300"}, 0)], (0, 0)),
+        ([("a", {"FrequencyMaxMHz": "4000"}, 0), ("b", {"FrequencyMaxMHz": "5300"}, 0)], (1, 0)),
+        ([("a", {"CPUPart": "1"}, 1000), ("b", {"CPUPart": "2"}, 1024)], (1, 0)),
+        # Without anything to compare, the more numerous kind is the first.
+        ([("a", {"CPUPart": "1"}, 0), ("b", {"CPUPart": "2"}, 0)], (1, 0)),
+        # CPUs of no kind are the last.
+        ([("a", {"FrequencyMaxMHz": "4000"}, 0)], (0, 1)),
     ],
 )
-def test_impossible_sets_are_refused_by_name(server, generator, told):
+def test_kinds_are_ranked_as_hwloc_ranks_them(kinds, ranks):
+    found = parse_topology(xml([Place((0,), "a"), Place((1,), "b"), Place((2,), "b")], kinds))
+    assert tuple(core.kind for core in found.cores) == (*ranks, ranks[1])
+
+
+def test_offline_and_refused_cpus_are_kept_apart():
+    found = parse_topology(xml(grid(cores=4, threads=2), offline={1, 5, 6}, refused={3}))
+    assert found.offline == (1, 5, 6)
+    assert found.cpus == (0, 2, 3, 4, 7)
+    assert [core.cpus for core in found.usable()] == [(0, 4), (2,), (7,)]
+    assert [core.cpus for core in found.usable({0, 2, 3})] == [(0,), (2,)]
+
+
+def test_the_nearest_memory_is_the_node_of_a_core():
+    found = parse_topology(xml(grid(nodes=2, cores=2), memory=[(7, range(4)), (8, ())]))
+    assert [core.node for core in found.cores] == [0, 0, 1, 1]
+
+
+def test_cpus_below_no_core_are_cores():
+    text = re.sub(r'<object type="Core".*?>\n(.*?</object>)\n</object>', r"\1", xml(grid(cores=3)))
+    assert "Core" not in text
+    assert [core.cpus for core in parse_topology(text).cores] == [(0,), (1,), (2,)]
+
+
+def test_the_first_version_of_the_format_is_read():
+    text = """<topology><object type="Machine" os_index="0" cpuset="0x0000000f" complete_cpuset="0x0000001f"
+      online_cpuset="0x00000007" allowed_cpuset="0x00000003"><object type="Socket" os_index="0" cpuset="0x0000000f">
+      <object type="Cache" depth="3" cpuset="0x0000000f"><object type="Cache" depth="2" cpuset="0x00000003">
+      <object type="Core" os_index="0" cpuset="0x00000003"><object type="PU" os_index="0" cpuset="0x00000001"/>
+      <object type="PU" os_index="1" cpuset="0x00000002"/></object></object>
+      <object type="Core" os_index="1" cpuset="0x0000000c"><object type="PU" os_index="2" cpuset="0x00000004"/>
+      <object type="PU" os_index="3" cpuset="0x00000008"/></object></object></object></object></topology>"""
+    assert parse_topology(text) == Topology(
+        (Core((0, 1), l3=0), Core((2,), l3=0)), kinds=(), allowed=frozenset({0, 1}), offline=(3, 4)
+    )
+
+
+@given(st.sets(st.integers(0, 1100), min_size=1))
+def test_a_cpu_set_is_read_as_hwloc_writes_it(cpus):
+    pus = "".join(f'<object type="PU" os_index="{cpu}" cpuset="{bits([cpu])}"/>' for cpu in cpus)
+    text = f'<topology version="2.0"><object type="Machine" cpuset="{bits(cpus)}">{pus}</object></topology>'
+    assert parse_topology(text).cpus == tuple(sorted(cpus))
+
+
+def test_empty_words_of_a_cpu_set_are_zeros():
+    text = '<topology version="2.0"><object type="Machine"><object type="PU" cpuset="0x00000001,,0x0"/></object></topology>'
+    assert parse_topology(text).cpus == (64,)
+
+
+WHOLE = xml(grid(cores=2))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "no element found"),
+        ("not XML", "syntax error"),
+        (WHOLE[: len(WHOLE) // 2], "unclosed token"),
+        ("<html/>", "its first element is <html>"),
+        ("<topology/>", "without a machine"),
+        ('<topology><object type="Machine" cpuset="0x1"/></topology>', "it has no CPU"),
+        (WHOLE.replace('cpuset="0x00000001"', 'cpuset="0xf...f"'), "cpuset is '0xf...f'"),
+        (WHOLE.replace('os_index="1"', 'os_index="one"'), "invalid literal for int"),
+        (WHOLE.replace("<topology", '<!DOCTYPE t [<!ENTITY a "a">]><topology'), "it declares XML entities"),
+    ],
+)
+def test_what_is_no_topology_is_refused_by_name_with_the_command_that_writes_one(text, told):
     with pytest.raises(WrkbookError) as caught:
-        plan_pinning(plain(8), server, generator)
-    assert told in str(caught.value)
+        parse_topology(text, "machine.xml")
+    assert caught.value.problem.startswith("machine.xml is not a topology of hwloc: ")
+    assert told in caught.value.problem
+    assert "lstopo-no-graphics --of xml" in caught.value.remedy
 
 
-@given(st.integers(2, 64), st.booleans(), st.integers(0, 16))
-def test_a_backend_has_cpus_of_its_own_where_there_are_enough_and_never_the_servers(count, threaded, efficient):
-    cores = [
-        *(smt(count) if threaded else plain(count)),
-        *(Core((1000 + i,), efficient=True) for i in range(efficient)),
-    ]
-    plan = plan_with_backend(cores)
-    assert plan.backend
-    assert not set(plan.backend) & set(plan.server)
-    if count >= 4:
-        assert not set(plan.backend) & {*plan.generator, *plan.housekeeping}
-    else:
-        assert plan.backend == plan.generator
-    assert set(plan.measured) == {*plan.server, *plan.generator, *plan.backend}
+@given(st.sampled_from([text for text, *_ in MACHINES.values()]), st.data())
+def test_damaged_xml_is_read_or_refused_and_never_a_failure(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    damaged = text[:start] + data.draw(st.text(max_size=5)) + text[data.draw(st.integers(start, len(text))) :]
+    with suppress(WrkbookError):
+        assert parse_topology(damaged).cores
 
 
-def test_backend_cpus_that_the_user_gave_may_be_the_generator_s_but_not_the_servers():
-    assert plan_with_backend(plain(8), backend_cpus="6-7").backend == (6, 7)
-    assert plan_with_backend(plain(8), "0-1", "4-7", "4-5").backend == (4, 5)
-    assert plan_with_backend(plain(8), "0-1", "4-7", "2").as_dict() == {
-        **{"server": "0-1", "generator": "4-7", "housekeeping": "3"},
-        **{"backend": "2"},
-    }
-    with pytest.raises(WrkbookError, match="overlap on CPU 1"):
-        plan_with_backend(plain(8), "0-1", "4-7", "1-2")
-
-
-def test_cores_are_read_from_sysfs(tmp_path):
-    for cpu, siblings in enumerate(["0,2", "1,3", "0,2", "1,3", "4"]):
-        folder = tmp_path / f"system/cpu/cpu{cpu}"
-        (folder / "topology").mkdir(parents=True)
-        (folder / "topology/thread_siblings_list").write_text(siblings + "\n")
-        (folder / f"node{cpu % 2}").mkdir()
-    (tmp_path / "cpu_atom").mkdir()
-    (tmp_path / "cpu_atom/cpus").write_text("4\n")
-    assert read_cores(range(5), tmp_path) == [Core((0, 2), 0), Core((1, 3), 1), Core((4,), 0, efficient=True)]
-
-
-def test_the_cores_of_this_machine_are_there():
-    assert read_cores()
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_what_lstopo_has_written_is_read(path):
+    found = parse_topology(path.read_text(encoding="utf-8"))
+    assert found.usable()
+    assert set(found.cpus) >= found.allowed

@@ -10,13 +10,14 @@ import runners.measure.run
 from runners.analyse.tables import build_tables, measured_windows
 from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
+from runners.machine.pinning import plan_with_backend
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import plan_with_backend, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import BlockSettings, design
 from runners.measure.load import LoadContext
 from runners.measure.run import measure
+from runners.measure.this_machine import usable_cores
 from runners.store.ledger import Run
 from runners.systems.catalogue import Catalogue
 from tests.analyse.synthetic import manifest
@@ -29,7 +30,7 @@ TWO_BLOCKS = Profile(0.2, 0.6, 2, 2, 2, 5.0, "for tests")
 def settings(backend, server, workloads):
     catalogue = Catalogue()
     artifacts = build_all(catalogue, [catalogue.server(name) for name in (server, backend)])
-    plan = plan_with_backend(read_cores())
+    plan = plan_with_backend(usable_cores())
     source = LoadContext({"wrk": GENERATORS["wrk"]}, full_image(catalogue), plan, SpeedProbes([]))
     cells = design(catalogue, workloads, systems=[server], counts=[20])
     return BlockSettings(cells, artifacts, source, TWO_BLOCKS, 10, 1, "pretty", 1)

@@ -13,12 +13,13 @@ from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
 from runners.generators.wrk import Wrk
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS, parse_exact
+from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import BlockSettings, design
 from runners.measure.load import LoadContext
+from runners.measure.this_machine import usable_cores
 from runners.systems.catalogue import Catalogue
 
 pytestmark = [pytest.mark.servers, pytest.mark.quiet]
@@ -50,7 +51,7 @@ def settings(generator=None, systems=("beast", "httplib")):
     catalogue = Catalogue()
     image = full_image(catalogue)
     artifacts = build_all(catalogue, [catalogue.server(name) for name in systems])
-    source = LoadContext({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(read_cores()), SpeedProbes([]))
+    source = LoadContext({"wrk": generator or GENERATORS["wrk"]}, image, plan_pinning(usable_cores()), SpeedProbes([]))
     cells = design(catalogue, ["ping", "discard"], systems=systems, batch_sizes=[1])
     return BlockSettings(cells, artifacts, source, SHORT, 20, 1, "pretty", 1)
 

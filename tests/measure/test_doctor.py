@@ -12,8 +12,9 @@ import pytest
 
 from runners.cli import commands
 from runners.core.errors import WrkbookError
+from runners.machine.pinning_plan import PinningPlan
 from runners.machine.preflight import Finding
-from runners.machine.topology import Core, PinningPlan
+from runners.machine.topology import Core
 from runners.measure import machine_survey
 from runners.measure.machine_survey import Diagnosis, diagnose, sandbox
 from runners.systems import host
@@ -21,7 +22,7 @@ from runners.systems import host
 GOOD = Finding("memory", "good", "8 GiB available")
 ADVICE = Finding("turbo", "advice", "on", "echo 1 | sudo tee /sys/there")
 PROBLEM = Finding("sandbox", "problem", "forbidden", "as root: sysctl this=1")
-PLAN = PinningPlan((0,), (1, 2), (3,))
+PLAN = PinningPlan((0,), (1, 2), (3,), why={"server": "one core"}, threats=("It is small.",))
 
 
 @pytest.fixture
@@ -46,7 +47,11 @@ def test_each_finding_is_a_line_with_its_remedy_below_and_the_plan_at_the_end(ru
         "! turbo: on",
         "    → echo 1 | sudo tee /sys/there",
         "",
-        "CPUs as planned: server 0, generator 1-2, housekeeping 3",
+        "CPUs as planned:",
+        "  server        0    one core",
+        "  generator     1-2",
+        "  housekeeping  3",
+        "  ! It is small.",
     ]
 
 
@@ -65,6 +70,8 @@ def test_json_says_the_same_to_programs(run, findings, status):
         "can_measure": status == 0,
         "findings": [vars(finding) for finding in findings],
         "cpus": {"server": "0", "generator": "1-2", "housekeeping": "3"},
+        "why": {"server": "one core"},
+        "threats": ["It is small."],
     }
 
 
@@ -105,10 +112,30 @@ def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch)
 
 
 def test_one_cpu_is_a_problem_and_no_failure(monkeypatch):
-    monkeypatch.setattr(machine_survey, "read_cores", lambda: [Core((min(os.sched_getaffinity(0)),))])
-    examination = diagnose(interval_s=0.0)
+    examination = diagnose(interval_s=0.0, affinity={min(os.sched_getaffinity(0))})
     assert examination.plan is None
     assert "CPUs" in [finding.name for finding in examination.problems]
+
+
+def test_without_hwloc_and_without_an_image_the_cpus_are_not_planned_and_nothing_is_made(monkeypatch):
+    monkeypatch.setattr(machine_survey, "topology_at_hand", lambda: None)
+    monkeypatch.setattr(host, "check_sandbox", lambda: None)
+    examination = diagnose(interval_s=0.0)
+    names = [finding.name for finding in examination.findings]
+    assert examination.plan is None
+    assert not {"NUMA", "SMT"} & set(names)
+    (finding,) = [finding for finding in examination.findings if finding.name == "CPUs"]
+    assert (finding.level, "hwloc-nox" in finding.remedy) == ("advice", True)
+
+
+def test_an_lstopo_that_fails_is_a_problem_and_no_failure(monkeypatch):
+    def fail():
+        raise WrkbookError("hwloc cannot read the topology of this machine: no /sys", "mount it")
+
+    monkeypatch.setattr(machine_survey, "topology_at_hand", fail)
+    monkeypatch.setattr(host, "check_sandbox", lambda: None)
+    examination = diagnose(interval_s=0.0)
+    assert "no /sys" in next(found.detail for found in examination.problems if found.name == "CPUs")
 
 
 def test_a_cache_folder_that_cannot_be_made_is_a_problem_and_no_failure(monkeypatch):

@@ -12,12 +12,13 @@ from runners.analyse.usage import window_usage
 from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
 from runners.machine.facts import raise_open_files_limit
+from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import BlockSettings, connection_shapes, design
 from runners.measure.load import LoadContext
+from runners.measure.this_machine import usable_cores
 from runners.systems.catalogue import Catalogue
 
 pytestmark = [pytest.mark.servers, pytest.mark.quiet]
@@ -29,7 +30,7 @@ def block(step=lambda _: None):
     raise_open_files_limit()
     catalogue = Catalogue()
     image, artifacts = full_image(catalogue), build_all(catalogue, [catalogue.server("net-http")])
-    source = LoadContext(GENERATORS, image, plan_pinning(read_cores()), SpeedProbes([]))
+    source = LoadContext(GENERATORS, image, plan_pinning(usable_cores()), SpeedProbes([]))
     cells = design(catalogue, ["json10"], systems=["net-http"], shapes=connection_shapes([20, MANY]), fresh=True)
     profile = Profile(0.2, 0.6, 1, 1, 1, 1.0, "for tests")
     return measure_block(BlockSettings(cells, artifacts, source, profile, 80, 1, "pretty", 1), 1, set(), step)

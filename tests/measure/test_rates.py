@@ -6,12 +6,13 @@ from runners.analyse.tables import build_tables
 from runners.core.parameters import Profile
 from runners.core.records import LoadProfile, System, Workload
 from runners.generators.registry import GENERATORS
+from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import plan_pinning, read_cores
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import BlockSettings, Cell, Design
 from runners.measure.load import LoadContext
+from runners.measure.this_machine import usable_cores
 from runners.systems.catalogue import Catalogue
 
 pytestmark = [pytest.mark.servers, pytest.mark.quiet]
@@ -27,7 +28,11 @@ def records():
     artifacts = build_all(catalogue, [catalogue.server(name) for name in ("beast", "paceload")])
     builds = {"paceload": artifacts["paceload"].folder}
     source = LoadContext(
-        {"paceload": GENERATORS["paceload"]}, full_image(catalogue), plan_pinning(read_cores()), SpeedProbes([]), builds
+        {"paceload": GENERATORS["paceload"]},
+        full_image(catalogue),
+        plan_pinning(usable_cores()),
+        SpeedProbes([]),
+        builds,
     )
     design = Design(tuple(Cell(System("beast"), workload) for workload in (AT_A_RATE, SEARCHED)), (AT_A_RATE,))
     ranges = {("beast", "ping"): (800.0, 1000.0)}

@@ -14,14 +14,15 @@ from runners.analyse.usage import window_usage
 from runners.core.parameters import Profile
 from runners.generators.registry import GENERATORS
 from runners.generators.wrk import Wrk
+from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
-from runners.machine.topology import plan_pinning, read_cores
 from runners.measure import block
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import BlockSettings, design
 from runners.measure.load import LoadContext
 from runners.measure.run import windows_in_block
+from runners.measure.this_machine import usable_cores
 from runners.measure.window import SAMPLED_AT
 from runners.systems.catalogue import Catalogue
 
@@ -51,7 +52,7 @@ def chosen():
         catalogue, systems = Catalogue(), ["beast", "httplib"]
         image = full_image(catalogue)
         artifacts = build_all(catalogue, [catalogue.server(name) for name in [*systems, "wrk"]])
-        plan = plan_pinning(read_cores())
+        plan = plan_pinning(usable_cores())
         builds = {"wrk": artifacts["wrk"].folder}
         source = LoadContext({"wrk": generator or GENERATORS["wrk"]}, image, plan, SpeedProbes([]), builds)
         cells = design(catalogue, workloads, systems=systems, batch_sizes=[1])

@@ -1,17 +1,21 @@
 """What the notebook about the machine shows: CPUs, preflight, idle speed, ceiling and known delays."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
-from runners.core.run_manifest import CoreFacts, PreflightFinding
+from runners.core.run_manifest import CoreFacts, IdleMachine, MachineSurvey, PreflightFinding
 from runners.present import machine
 from tests.present.frames import make_sample
 
 CORES = [
-    CoreFacts(cpus=(0, 4), node=0, efficient=False),
-    CoreFacts(cpus=(1, 5), node=0, efficient=False),
-    CoreFacts(cpus=(2,), node=1, efficient=True),
+    CoreFacts(cpus=(0, 4), node=0, package=0, l3=0, kind=0),
+    CoreFacts(cpus=(1, 5), node=0, package=0, l3=1, kind=0),
+    CoreFacts(cpus=(2,), node=1, package=1, l3=None, kind=1),
+    CoreFacts(cpus=(3,), node=1, package=1, l3=None, kind=1),
 ]
 PINNING = {"server": (0, 4), "generator": (1, 5), "housekeeping": (5,)}
 FINDINGS = [
@@ -56,12 +60,56 @@ def delayed():
     return run
 
 
-def test_every_cpu_is_drawn_with_its_role_and_efficient_cores_are_marked():
-    chart = machine.topology(CORES, PINNING)
-    words = {text.get_text() for ax in chart.axes for text in ax.texts}
-    assert words == {"CPU 0", "CPU 4", "CPU 1", "CPU 5", "CPU 2 E"}
-    assert "generator: CPU 1, 5" in chart.description
-    assert [ax.get_title(loc="left") for ax in chart.axes][1:] == ["NUMA node 0", "NUMA node 1"]
+def drawn(cores=CORES, pinning=PINNING, **about):
+    """The map of a machine as parsed markup, and its description."""
+    idle = IdleMachine(duration_s=1.0, steal_fraction={}, other_fraction={}, speed_spread={})
+    found = machine.topology(MachineSurvey(idle=idle, idle_speed=[], cores=cores, **about), pinning)
+    return BeautifulSoup(found.html, "html.parser"), found.text
+
+
+def test_every_cpu_is_drawn_within_its_core_cache_and_node():
+    page, _ = drawn()
+    assert [node.small.text for node in page.select(".wb-map > .wb-frame")] == [
+        "Package 0, NUMA node 0",
+        "Package 1, NUMA node 1",
+    ]
+    assert [cache.small.text for cache in page.select(".wb-cache") if "L3" in cache.text] == [
+        "L3 cache 0",
+        "L3 cache 1",
+    ]
+    assert [[cpu.text for cpu in core.select(".wb-box")] for core in page.select(".wb-core")] == [
+        *(["0", "4"], ["1", "5"], ["2"], ["3"])
+    ]
+
+
+def test_cpus_have_the_colours_of_all_their_roles_and_slower_cores_a_mark():
+    page, text = drawn(kinds=["fast", "IntelAtom <1>"])
+    cpus = {cpu.text: cpu for cpu in page.select(".wb-map .wb-box")}
+    colors = {name: set(re.findall("#[0-9a-f]{6}", cpu.get("style", ""))) for name, cpu in cpus.items()}
+    assert colors["0"] == colors["4"]
+    assert len(colors["5"]) == 2
+    assert colors["5"] > colors["1"]
+    assert colors["2"] == set()
+    assert cpus["5"]["title"] == "CPU 5: generator and housekeeping"
+    assert [core.small.text for core in page.select(".wb-slower")] == ["E", "E"]
+    assert "generator: CPU 1,5" in text
+    assert "a core of a slower kind: IntelAtom <1>" in text
+    assert "may not be used: CPU 2-3" in text
+
+
+def test_offline_cpus_are_in_the_legend_only():
+    page, text = drawn(offline_cpus=[8, 9])
+    assert "offline: CPU 8-9" in text
+    assert "8" not in {cpu.text for cpu in page.select(".wb-map .wb-box")}
+
+
+def test_a_machine_of_256_cpus_is_drawn_whole():
+    cores = [
+        CoreFacts(cpus=(core, core + 128), node=core // 64, package=0, l3=core // 8, kind=0) for core in range(128)
+    ]
+    page, _ = drawn(cores, {"server": range(32), "generator": range(32, 64), "housekeeping": range(64, 256)})
+    assert len(page.select(".wb-map .wb-box")) == 256
+    assert len(page.select(".wb-cache")) == 16
 
 
 def test_what_must_be_changed_comes_first_and_text_stays_text():

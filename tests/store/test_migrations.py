@@ -54,6 +54,22 @@ def test_a_record_of_schema_1_gets_the_parts_of_its_systems(record):
     assert ("control", "decode-10") in record.cells
 
 
+def test_a_record_without_threats_gets_those_of_its_cpus(tmp_path):
+    run = Run("00-machine", "old", tmp_path)
+    run.folder.mkdir(parents=True)
+    idle = {"duration_s": 1.0, "steal_fraction": {}, "other_fraction": {}, "speed_spread": {}}
+    cores = [{"cpus": [0, 2], "node": 0, "efficient": False}, {"cpus": [1], "node": 1, "efficient": True}]
+    about = {"about_machine": {"idle": idle, "idle_speed": [], "cores": cores}}
+    pinning = {"pinning": {"server": "0", "generator": "1-2", "housekeeping": "1-2", "backend": "3"}}
+    (run.folder / "run.json").write_text(json.dumps(OLD | about | pinning))
+    record = run.read()
+    assert record.pinning_threats == ["CPU 1-2 has several roles: the notebook shares it with the load generator."]
+    assert [(core.cpus, core.node, core.kind, core.l3) for core in record.about_machine.cores] == [
+        ((0, 2), 0, 0, None),
+        ((1,), 1, 1, None),
+    ]
+
+
 def test_a_planned_load_keeps_its_rate_and_connections(record):
     assert record.workloads["relay@no-keepalive-fast"].shape == LoadProfile(
         "no-keepalive-fast", connections=40, rate_rps=3500.0, keepalive_requests=1, requested_rps=3600.0

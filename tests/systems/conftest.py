@@ -2,8 +2,9 @@
 
 import pytest
 
-from runners.machine.topology import plan_with_backend, read_cores
+from runners.machine.pinning import plan_with_backend
 from runners.measure.conformance import build_all
+from runners.measure.this_machine import usable_cores
 from runners.systems.backend import backends_of
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
@@ -25,7 +26,7 @@ def backends(artifacts):
     """One process of each backend that any server needs."""
     measured = [artifacts[name].server for name in NAMES]
     image = artifacts[NAMES[0]].image
-    with backends_of(measured, image, plan_with_backend(read_cores()).backend) as launched:
+    with backends_of(measured, image, plan_with_backend(usable_cores()).backend) as launched:
         yield launched
 
 
@@ -34,7 +35,7 @@ def launch(artifacts, backends):
     """A function that makes a process of a server, on a free port, with its backend; it is not started yet."""
 
     def make(name, port=None, backend_port=None):
-        cpus = list(plan_with_backend(read_cores()).server)
+        cpus = list(plan_with_backend(usable_cores()).server)
         behind = backends.port(artifacts[name].server) if backend_port is None else backend_port
         return ServerProcess(artifacts[name], port or free_ports(1)[0], cpus, behind)
 

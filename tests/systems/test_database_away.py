@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from runners.machine.topology import plan_pinning, read_cores
+from runners.machine.pinning import plan_pinning
+from runners.measure.this_machine import usable_cores
 from runners.systems.backend import Backend, backend_name
 from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess, pool_size
@@ -38,7 +39,7 @@ RESET = struct.pack("ii", 1, 0)
 @pytest.fixture(params=NAMES)
 def pair(request, artifacts):
     """A server and its database, both launched."""
-    cpus = list(plan_pinning(read_cores()).server)
+    cpus = list(plan_pinning(usable_cores()).server)
     name = backend_name(artifacts[request.param].server)
     (database_port,), (port,) = free_ports(1, FIRST_PORT + 1700), free_ports(1, FIRST_PORT + 700)
     with (

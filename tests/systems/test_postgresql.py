@@ -12,9 +12,10 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
-from runners.machine.topology import plan_pinning, read_cores
+from runners.machine.pinning import plan_pinning
 from runners.measure.conformance import build_all
 from runners.measure.sampling import role_sample, total_cpu_s
+from runners.measure.this_machine import usable_cores
 from runners.systems.backend import Backend, backends_of, work_between
 from runners.systems.catalogue import Catalogue, load_server
 from runners.systems.sockets import FIRST_PORT, is_free
@@ -50,7 +51,7 @@ def new(artifact):
 
     def make(port=None):
         (free,) = free_ports(1, FIRST_PORT + 1500)
-        return Backend(artifact, port or free, list(plan_pinning(read_cores()).server))
+        return Backend(artifact, port or free, list(plan_pinning(usable_cores()).server))
 
     return make
 

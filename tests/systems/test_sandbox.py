@@ -1,5 +1,6 @@
 """The sandbox's command line."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from runners.core.errors import WrkbookError
 from runners.systems.image import Image
-from runners.systems.sandbox import Sandbox
+from runners.systems.sandbox import Sandbox, ensure_cpus
 
 
 def test_the_key_of_an_image_depends_on_the_set_of_packages_alone():
@@ -25,6 +26,26 @@ def test_arguments_reach_the_program_as_they_are(argv):
 def test_a_pinned_program_is_started_on_its_cpus():
     command = Sandbox(Image.of([])).command(["wrk"], [1, 3])
     assert command[-4:] == ["taskset", "--cpu-list", "1,3", "wrk"]
+
+
+def test_cpus_that_may_be_used_are_no_error_and_this_process_keeps_its_own():
+    before = os.sched_getaffinity(0)
+    ensure_cpus(before)
+    assert os.sched_getaffinity(0) == before
+
+
+@pytest.mark.parametrize(
+    ("gone", "told"),
+    [({3999}, "CPU 3999 is gone"), ({3998, 3999}, "CPU 3998, 3999 are gone")],
+)
+@pytest.mark.parametrize("also", [(), (min(os.sched_getaffinity(0)),)])
+def test_cpus_that_have_gone_since_the_plan_are_named(gone, told, also):
+    before = os.sched_getaffinity(0)
+    with pytest.raises(WrkbookError) as caught:
+        ensure_cpus({*gone, *also})
+    assert told in caught.value.problem
+    assert "online" in caught.value.remedy
+    assert os.sched_getaffinity(0) == before
 
 
 def test_it_ends_with_its_parent_and_sees_only_what_it_is_given(monkeypatch):

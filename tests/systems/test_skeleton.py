@@ -6,8 +6,9 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.core.project import SERVERS
-from runners.machine.topology import plan_pinning, read_cores
+from runners.machine.pinning import plan_pinning
 from runners.measure.conformance import full_image, verify_server
+from runners.measure.this_machine import usable_cores
 from runners.systems.build import build
 from runners.systems.catalogue import Catalogue, load_server
 from runners.systems.skeleton import new_server
@@ -71,4 +72,4 @@ def test_it_keeps_the_contract_before_anything_is_changed(servers, like):
     image = full_image(Catalogue())
     image.ensure()
     artifact = build(load_server(servers / "mine"), image)
-    assert [str(finding) for finding in verify_server(artifact, plan_pinning(read_cores()).server)] == []
+    assert [str(finding) for finding in verify_server(artifact, plan_pinning(usable_cores()).server)] == []

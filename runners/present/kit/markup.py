@@ -67,6 +67,49 @@ class Group:
     rows: Sequence[Sequence[Cell]]
 
 
+@dataclass(frozen=True)
+class Box:
+    """A small box of a map: its text, its colours side by side (none: hollow), and what it says to who points at it."""
+
+    text: str
+    colors: Sequence[str] = ()
+    hint: str = ""
+
+    @property
+    def html(self) -> str:
+        """The box as markup."""
+        share = 100 / len(self.colors) if self.colors else 0
+        stops = ", ".join(
+            f"{color} {place * share:.4g}% {(place + 1) * share:.4g}%" for place, color in enumerate(self.colors)
+        )
+        filled = f' style="background: linear-gradient(90deg, {escape(stops)})"' if stops else ""
+        hint = f' title="{escape(self.hint)}"' if self.hint else ""
+        return f'<span class="wb-box{" wb-filled" if stops else ""}"{filled}{hint}>{escape(self.text)}</span>'
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of a map around boxes and other frames, with a title; `kind` is a class of ``fragment.css``."""
+
+    title: str
+    inside: Sequence[Frame | Box]
+    kind: str = ""
+
+    @property
+    def html(self) -> str:
+        """The frame as markup."""
+        title = f"<small>{escape(self.title)}</small>" if self.title else ""
+        return f'<div class="wb-frame {escape(self.kind)}">{title}{"".join(part.html for part in self.inside)}</div>'
+
+
+def map_of(frames: Sequence[Frame], legend: Sequence[tuple[Box, str]], description: str) -> Fragment:
+    """A map of nested frames under its legend, which wraps on narrow screens; `description` is for those who cannot see it."""
+    entries = "".join(f"<li>{box.html} {escape(text)}</li>" for box, text in legend)
+    inside = "".join(frame.html for frame in frames)
+    html = f'<ul class="wb-legend">{entries}</ul><div class="wb-map" role="img" aria-label="{escape(description)}">{inside}</div>'
+    return Fragment(html, description)
+
+
 def style() -> str:
     """The style sheet of all fragments."""
     return (TEMPLATES / "fragment.css").read_text(encoding="utf-8")
