@@ -39,7 +39,7 @@ class Results(RunRecord):
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.cells.build_cells`; ``planned_workload`` is the workload whatever its tier of the planned rate."""
+        """See :func:`runners.analyse.cells.build_cells`; ``planned_workload``: without its tier of the rate; ``shade``: recorded colour."""
         planned = [(self.systems[system], self.workloads[workload]) for system, workload in self.manifest.cells]
         planned = [(system, workload) for system, workload in planned if not workload.shape.objectives]
         cells = build_cells(self.tables, self.throughputs, planned, self.manifest.nonconforming)
@@ -49,7 +49,8 @@ class Results(RunRecord):
             label: replace(each, shape=replace(each.shape, name=named.get(each.shape.name, each.shape.name))).label
             for label, each in self.workloads.items()
         }
-        return cells.assign(planned_workload=cells["workload"].map(labels))
+        shades = cells["system"].map(self.manifest.shades)
+        return cells.assign(planned_workload=cells["workload"].map(labels), shade=shades)
 
     @cached_property
     def levels(self) -> pd.DataFrame:

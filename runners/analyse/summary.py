@@ -23,7 +23,7 @@ _PARTS = {"value": "", "low": "low_", "high": "high_"}
 TABLES = ("trials", "latency", "usage", "checks")
 """Of :class:`runners.analyse.tables.Tables`, those that are written as Parquet."""
 # The label of a workload says as much as its columns, and the warnings as much as the remarks.
-_NOT_IN_SUMMARY = workload_columns(Workload("")).keys() - {"workload"} | {"remarks", "planned_workload"}
+_NOT_IN_SUMMARY = workload_columns(Workload("")).keys() - {"workload"} | {"remarks", "planned_workload", "shade"}
 _INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_per_request_{}_s"} | {
     percentile_column(percentile): percentile_column(percentile).replace("_s", "_{}_s") for percentile in PERCENTILES
 }

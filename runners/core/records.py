@@ -28,6 +28,8 @@ SEARCH_KINDS = frozenset({SEARCH_WINDOW, CONFIRMATION_WINDOW})
 MEASURED_KINDS = frozenset({WINDOW, PERCENTILES_WINDOW})
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99)
 
+Hue = Literal["blue", "vermilion", "green", "olive", "sky", "purple", "violet", "amber"]
+"""The hue of a framework in all charts."""
 Verdict = Literal["faster", "slower", "equivalent", "undecided", "not comparable"]
 Bound = Literal["", "at most", "at least", "unknown"]
 Bottleneck = Literal["server", "generator", "both", "backend", "unsaturated"]

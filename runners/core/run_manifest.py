@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from runners.core.records import LoadProfile, System, Workload
+from runners.core.records import Hue, LoadProfile, System, Workload
 from runners.core.trial_record import Record
 
 Facts = dict[str, Any]
 """Facts by name, which are shown and compared, and never computed with."""
+
+
+class Shade(Record):
+    """The colour of a system: its framework's hue, and its `place` among the systems `of` that framework."""
+
+    hue: Hue
+    place: int
+    of: int
 
 
 class WindowPlan(Record):
@@ -150,6 +158,7 @@ class RunManifest(Record):
     pinning_threats : what the plan of the CPUs could not avoid, in words
     cells : labels of system and workload
     systems, workloads : label → what it stands for
+    shades : label of a system → its colour in all charts
     compared : labels of the workloads that are compared
     floor : name of the workload that the shares are of
     nonconforming : server → why it was not measured
@@ -174,6 +183,7 @@ class RunManifest(Record):
     cells: list[tuple[str, str]]
     systems: dict[str, System]
     workloads: dict[str, Workload]
+    shades: dict[str, Shade] = {}
     compared: list[str]
     floor: str | None
     nonconforming: dict[str, str] = {}

@@ -83,7 +83,22 @@ def _significant(value: float) -> str:
     text = f"{value:.3g}"
     if "e" in text:
         text = f"{value:.0f}"
-    return text
+    return minus(text)
+
+
+def minus(text: str) -> str:
+    """Return a text with true minus signs in the place of hyphens before numbers; names keep theirs."""
+    return re.sub(r"(?<![\w.)])-(?=[\d.])", "−", text)
+
+
+def significant(value: float) -> str:
+    """Format a value with three significant digits and no unit, for labels whose axis has it; NaN is an en dash."""
+    return "–" if math.isnan(value) else minus(f"{value:.{decimals(value)}f}")
+
+
+def grouped(value: float) -> str:
+    """Format a whole number with a narrow space between thousands: ``20 000``."""
+    return minus(f"{value:,.0f}".replace(",", "\u202f"))
 
 
 Scale = tuple[tuple[float, str], ...]
@@ -108,12 +123,12 @@ def quantity_parts(value: float, low: float, high: float, scale: Scale) -> tuple
     """Return the value and the interval of :func:`quantity` apart, for tables; a missing interval is empty."""
     factor, unit = unit_of(value, scale)
     places = decimals(value / factor)
-    text = f"{value / factor:.{places}f} {unit}"
+    text = minus(f"{value / factor:.{places}f} {unit}")
     if math.isnan(low) or math.isnan(high):
         return text, ""
     if 0 < low * WIDEST < high:
         return text, "interval not known"
-    return text, f"{low / factor:.{places}f} to {high / factor:.{places}f}"
+    return text, minus(f"{low / factor:.{places}f} to {high / factor:.{places}f}")
 
 
 def amount(value: float, scale: Scale) -> str:

@@ -13,7 +13,7 @@ from runners.contract.runner import contract_request
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.parameter_values import AUTO
 from runners.core.parameters import LIMITS, Parameters, check_parameters
-from runners.core.run_manifest import MachineSurvey, RunManifest, SliceChoice, WindowPlan
+from runners.core.run_manifest import MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
 from runners.core.units import format_duration
 from runners.core.workloads import WORKLOADS
 from runners.machine.facts import machine_facts, project_facts, raise_open_files_limit
@@ -175,6 +175,7 @@ def manifest_of(
         cells=[(cell.system.name, cell.workload.label) for cell in design.cells],
         systems={system.name: system for system in design.systems},
         workloads={cell.workload.label: cell.workload for cell in design.cells},
+        shades=_shades(plan),
         compared=[workload.label for workload in design.compared],
         floor=design.floor,
         nonconforming=nonconforming,
@@ -183,6 +184,13 @@ def manifest_of(
         control_of=original.name if original else None,
         about_machine=with_preflight(seen, USABLE_CPUS) if plan.idle_s > 0 else seen,
     )
+
+
+def _shades(plan: RunPlan) -> dict[str, Shade]:
+    """Return the colour of each planned system whose server names a hue; the control has none of its own."""
+    systems = {cell.system.name: cell.system for cell in plan.design.cells if not cell.system.control}
+    found = {name: plan.catalogue.server(system.server).shade(system) for name, system in systems.items()}
+    return {name: shade for name, shade in found.items() if shade}
 
 
 def _statements(plan: RunPlan) -> dict[str, str]:

@@ -16,16 +16,18 @@ from bs4 import BeautifulSoup, Tag
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 from nbconvert.exporters import HTMLExporter
+from nbconvert.utils.base import NbConvertBase
 from PIL import Image
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from traitlets.config import Config
 
-from runners.present.kit.markup import TEMPLATES, style, unbroken
+from runners.present.kit.markup import REPORT, TEMPLATES, style, unbroken
+from runners.present.kit.svg import keep_inert
 
 _PNG, _WEBP = (f"data:image/{kind};base64," for kind in ("png", "webp"))
 HIDDEN_TAG = "hide-report"
 
-_ACTIVE = ("script", "iframe", "object", "embed", "link", "meta", "base", "form", "style", "svg", "video", "audio")
+_ACTIVE = ("script", "iframe", "object", "embed", "link", "meta", "base", "form", "style", "video", "audio")
 _WIDE_COLUMNS = 10
 
 
@@ -106,9 +108,11 @@ def _body(notebook_path: Path) -> BeautifulSoup:
     """The notebook's cells as markup, without those that are hidden."""
     notebook = nbformat.read(notebook_path, as_version=4)  # type: ignore[no-untyped-call]
     notebook.cells = [cell for cell in notebook.cells if HIDDEN_TAG not in cell.metadata.get("tags", [])]
-    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
-        template_name="report", config=Config(TemplateExporter={"extra_template_basedirs": [str(TEMPLATES)]})
+    shown = [REPORT, *NbConvertBase().display_data_priority]
+    config = Config(
+        TemplateExporter={"extra_template_basedirs": [str(TEMPLATES)]}, NbConvertBase={"display_data_priority": shown}
     )
+    exporter = HTMLExporter(template_name="report", config=config)  # type: ignore[no-untyped-call]
     html, _ = exporter.from_notebook_node(notebook)
     body = BeautifulSoup(html, "html.parser")
     for image in body.select(f'img[src^="{_PNG}"]'):
@@ -130,6 +134,8 @@ def _prepare(body: BeautifulSoup) -> list[Entry]:
     for tag in body.find_all(True):
         for name in [name for name in tag.attrs if name.startswith("on")]:
             del tag[name]
+    for svg in body.find_all("svg"):
+        keep_inert(svg)
     for link in body.find_all("a"):
         if not _is_harmless(str(link.get("href", ""))):
             del link["href"]

@@ -103,6 +103,11 @@ def run_from_5(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | {"schema": "wrkbook.run/6", "versions": found}
 
 
+def run_from_6(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 6 as one of schema 7, which may hold the shades of the systems; schema 6 has none."""
+    return manifest | {"schema": "wrkbook.run/7"}
+
+
 def trial_from_6(trial: dict[str, Any]) -> dict[str, Any]:
     """Return a trial of schema 6 as one of schema 7, whose loads may have objectives and a window of their own."""
     return trial | {"schema": "wrkbook.trial/7"}

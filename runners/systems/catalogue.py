@@ -11,7 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.project import SERVERS
-from runners.core.records import System
+from runners.core.records import Hue, System
+from runners.core.run_manifest import Shade
 from runners.core.workloads import WORKLOADS
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
@@ -108,6 +109,7 @@ class Server(_Strict):
     name : the folder's name
     components : shown name → where its version is read: ``deb:PACKAGE``, ``go:MODULE``, ``cargo:CRATE``, ``npm:PACKAGE``,
         ``maven:ARTIFACT``, ``pypi:PACKAGE``, or ``install:NAME`` for what a build command installs in a ``--version``
+    hue : of its framework in all charts; without one it follows from the name
     settings : a file of its folder with lines ``name = value``, which the reports state
     start, serves : none for a load generator, which is built like a server and started by whoever measures
     """
@@ -117,6 +119,7 @@ class Server(_Strict):
     title: Line
     language: Line
     role: Literal["origin", "proxy", "reference", "backend", "generator"]
+    hue: Hue | None = None
     homepage: str = ""
     packages: list[str] = Field(default_factory=list)
     components: dict[str, str] = Field(default_factory=dict)
@@ -151,9 +154,8 @@ class Server(_Strict):
             When it is a load generator, which nobody starts but for a window.
         """
         if self.start is None:
-            raise WrkbookError(
-                f"{self.name} is a load generator and serves nothing", "./wrkbook list shows the systems"
-            )
+            told = f"{self.name} is a load generator and serves nothing"
+            raise WrkbookError(told, "./wrkbook list shows the systems")
         return self.start
 
     @property
@@ -180,6 +182,11 @@ class Server(_Strict):
     def every_system(self) -> list[System]:
         """Return the systems that this server enters into any comparison."""
         return list(dict.fromkeys(System(self.name, service.codec) for service in self.serves))
+
+    def shade(self, system: System) -> Shade | None:
+        """Return the colour of one of its systems; None where the manifest names no hue."""
+        every = self.every_system
+        return Shade(hue=self.hue, place=every.index(system), of=len(every)) if self.hue else None
 
 
 class Catalogue:

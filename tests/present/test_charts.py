@@ -1,16 +1,23 @@
 """Charts: what they must contain, whatever the run measured."""
 
 import io
+import re
+from typing import get_args
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 from matplotlib.container import BarContainer
 from PIL import Image
 
-from runners.core.records import CONTROL
+from runners.core.records import CONTROL, Hue
+from runners.core.run_manifest import Shade
+from runners.present.kit.palette import BAD, GOOD, INK, QUIET, colour, hues_by_name, luminance
 from runners.present.kit.theme import Chart, styles
 from runners.present.throughput import charts, curves
 from tests.present.frames import make_sample
+
+DARK_PAGE = "#14171a"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +46,7 @@ def words(ax):
 
 def test_every_chart_says_what_it_shows_with_units_and_for_those_who_cannot_see_it(sample):
     for chart in all_charts(sample).values():
-        assert chart.get_suptitle()
+        assert chart.title
         assert len(chart.description) > 30
         assert drawn_panels(chart)
         assert all(ax.get_xlabel() for ax in drawn_panels(chart))
@@ -117,27 +124,104 @@ def test_intervals_that_are_not_known_do_not_spoil_a_chart(sample):
         for column in [name for name in frame.columns if "_low" in name or "_high" in name]:
             frame[column] = np.nan
     for chart in all_charts(run).values():
-        image = np.asarray(Image.open(io.BytesIO(chart.png())).convert("L"))
-        assert image.min() < 100
+        image = np.asarray(Image.open(io.BytesIO(chart.png())).convert("RGBA"))[..., 3]
+        assert image.max() == 255
 
 
-def test_colours_follow_the_order_given_and_not_the_names(sample):
-    renamed = sample.cells.assign(
-        system=sample.cells["system"].str.replace("gin", "nig"), server=sample.cells["server"].replace("gin", "nig")
-    )
-    before, after = styles(sample.cells), styles(renamed)
-    assert after["nig+simdjson-go"] == before["gin+simdjson-go"]
-    assert len({look.color for look in before.values()}) == len(before)
+def shaded(cells, hues):
+    """Cells with the shades that a manifest would record."""
+    rows = cells[cells["system"] != CONTROL].drop_duplicates("system").reset_index(drop=True)
+    place = rows.groupby("server").cumcount()
+    found = {
+        row.system: Shade(hue=hues[row.server], place=place[row.Index], of=(rows["server"] == row.server).sum())
+        for row in rows.itertuples()
+    }
+    return cells.assign(shade=cells["system"].map(found))
 
 
-def test_a_chart_is_a_small_opaque_picture_sharper_than_a_plain_screen(sample):
+def test_a_system_has_its_recorded_colour_whoever_is_beside_it(sample):
+    cells = shaded(sample.cells, {"gin": "green", "drogon": "purple"})
+    alone = cells[cells["system"] == "gin+simdjson-go"]
+    assert styles(alone)["gin+simdjson-go"] == styles(cells)["gin+simdjson-go"]
+    assert styles(sample.cells)["gin+simdjson-go"] != styles(cells)["gin+simdjson-go"]
+
+
+@pytest.mark.parametrize("servers", [["gin", "drogon"], [f"server-{number}" for number in range(8)]])
+def test_servers_of_an_old_record_have_distinct_hues_that_follow_from_their_names(servers):
+    found = hues_by_name(servers)
+    assert len(set(found.values())) == len(servers)
+    assert hues_by_name(servers[::-1]) == found
+
+
+def test_more_servers_than_hues_still_have_one_each():
+    assert set(hues_by_name([f"server-{number}" for number in range(20)]).values()) == set(get_args(Hue))
+
+
+@pytest.mark.parametrize("hue", get_args(Hue))
+def test_every_shade_is_told_from_white_and_from_the_dark_page(hue):
+    shown = {colour(Shade(hue=hue, place=place, of=6)) for place in range(6)} | {colour(Shade(hue=hue, place=0, of=1))}
+    assert len(shown) == 7
+    for each in shown:
+        assert 1.05 / (luminance(each) + 0.05) >= 2.9, each
+        assert (luminance(each) + 0.05) / (luminance(DARK_PAGE) + 0.05) >= 2.9, each
+
+
+def test_the_ink_of_a_picture_is_told_from_a_light_page_and_from_jupyterlab_s_dark_one():
+    for ink in (INK, QUIET, GOOD, BAD):
+        assert 1.05 / (luminance(ink) + 0.05) >= 4.0, ink
+        assert (luminance(ink) + 0.05) / (luminance("#111111") + 0.05) >= 4.0, ink
+
+
+def test_the_systems_of_a_panel_are_sorted_by_value_and_the_control_comes_last(sample):
+    for ax in drawn_panels(charts.throughput(sample.cells)):
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        rates = sample.cells[sample.cells["workload_title"] == ax.get_title(loc="left")].set_index("system")
+        own = [name for name in names if name != CONTROL]
+        assert own == list(rates.loc[own, "throughput_rps"].sort_values(ascending=False).index)
+        assert CONTROL not in names[:-1]
+
+
+def test_the_panels_of_one_family_have_one_axis(sample):
+    ends = {ax.get_title(loc="left"): ax.get_xlim()[1] for ax in drawn_panels(charts.throughput(sample.cells))}
+    assert ends["decode, 1 operation"] == ends["decode, 10 operations"]
+
+
+def test_a_whisker_that_leaves_the_axis_ends_in_an_arrow_with_its_n(sample):
+    cells = sample.cells[sample.cells["workload"] == "decode-10"].copy()
+    cells.loc[cells["system"] == "drogon+simdjson", "throughput_high_rps"] *= 40
+    (panel,) = drawn_panels(charts.throughput(cells))
+    assert "n = 8" in words(panel)
+    assert [line.get_marker() for line in panel.lines].count(">") == 1
+    assert panel.get_xlim()[1] < 2 * 1.5 * 90
+
+
+def test_a_picture_has_no_ground_of_its_own_and_is_sharper_than_a_plain_screen(sample):
     chart = charts.throughput(sample.cells)
     png = chart.png()
     picture = Image.open(io.BytesIO(png))
     assert isinstance(chart, Chart)
     assert len(png) < 150_000
-    assert picture.size[0] == 1.5 * 96 * 9
-    assert picture.convert("RGBA").getpixel((0, 0)) == (255, 255, 255, 255)
+    assert picture.size[0] > 1.4 * 96 * 9
+    assert picture.convert("RGBA").getpixel((0, 0))[3] == 0
+
+
+def test_a_report_has_one_small_svg_for_each_panel_with_text_and_nothing_that_acts(sample):
+    for chart in all_charts(sample).values():
+        figure = BeautifulSoup(chart.html, "html.parser").figure
+        drawn = figure.select(".wb-panels > svg")
+        assert [svg["aria-label"] for svg in drawn] == [ax.get_title(loc="left") for ax in drawn_panels(chart)]
+        assert len(chart.html) < 130_000
+        assert not figure.select("style, script, image, foreignobject, metadata")
+        assert {"gin", "drogon", "drogon+simdjson"} & {each["data-system"] for each in figure.select("[data-system]")}
+        assert figure.find("text")
+        assert "DejaVu" not in chart.html
+        assert "#" + INK.strip("#") not in chart.html
+
+
+def test_a_mark_tells_its_value_with_interval_and_n(sample):
+    figure = BeautifulSoup(charts.throughput(sample.cells).html, "html.parser")
+    told = {title.get_text() for title in figure.select('[data-system="drogon+simdjson"] title')}
+    assert any(re.search(r"decode, 10 operations: \S+ k requests/s \(.* to .*\), n = 8", each) for each in told)
 
 
 def offsets(collections):

@@ -147,7 +147,7 @@ def test_the_forest_plot_says_what_its_points_are_and_whose_band_is_shaded(sampl
     (panel,) = drawn_panels(chart)
     assert any("1.20 ×" in text and "faster" in text for text in words(panel))
     assert panel.get_xlabel() == "B ÷ A\nshaded: the noise band of both runs (±3.0 %)"
-    assert "per block" not in chart.get_supxlabel()
+    assert "per block" not in chart.caption
 
 
 def summary_of(*cells):

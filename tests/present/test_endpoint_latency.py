@@ -63,7 +63,7 @@ def test_a_fixed_rate_is_no_second_load_generator_of_the_columns(cells):
 
 def test_the_chart_states_the_rate(cells):
     chart = latency.at_fixed_rate(cells)
-    assert "text@6000/s: 6,000/s offered" in [ax.get_title(loc="left") for ax in chart.axes]
+    assert "text@6000/s: 6\u202f000/s offered, p50" in [ax.get_title(loc="left") for ax in chart.axes]
     assert chart.png()
 
 

@@ -240,9 +240,9 @@ def test_the_limit_of_each_bar_stands_beside_it(run):
     chart = charts.throughput(unlimited, frames.limits_of(unlimited, run.manifest.backends))
     words = [text.get_text() for ax in chart.axes for text in ax.texts]
     assert words.count("nginx") == 2
-    assert "the throughput is the backend's" in chart.get_supxlabel()
+    assert "the throughput is the backend's" in chart.caption
     assert chart.png()
-    assert "backend" not in charts.throughput(unlimited).get_supxlabel()
+    assert "backend" not in charts.throughput(unlimited).caption
 
 
 def test_the_forest_plot_shows_no_verdict_on_the_throughput_of_the_backend(run):

@@ -15,9 +15,17 @@ def test_they_are_folded_with_their_sentence_curves_and_table():
     assert fold.summary.text == TITLE == "Service times at saturation"
     assert "restate the throughput" in fold.text
     assert "08-latency-under-load" in fold.text
+    assert len(fold.select("figure.wb-chart svg")) >= 2
+    assert "Curves of service time" in fold.figure["aria-label"]
+    assert "p99.9" in fold.table.text
+
+
+def test_a_notebook_shows_the_curves_as_a_picture_as_it_shows_no_svg_before_it_is_trusted():
+    run = make_sample()
+    fold = BeautifulSoup(at_saturation(run.curves, run.cells)._repr_html_(), "html.parser").details
     assert fold.img["src"].startswith("data:image/png;base64,")
     assert "Curves of service time" in fold.img["alt"]
-    assert "p99.9" in fold.table.text
+    assert not fold.find("svg")
 
 
 def test_the_table_of_costs_has_no_percentile():

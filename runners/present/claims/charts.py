@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,17 +15,17 @@ from runners.analyse.claims.judgements import NOT_REPRODUCED, REPRODUCED, SIZE_O
 from runners.analyse.claims.review import ReviewedClaims
 from runners.core.units import RATIOS, amount, quantity
 from runners.present.kit.frames import ordered
-from runners.present.kit.rows import beside, drawn, log_ticks, name_rows, point
+from runners.present.kit.rows import beside, drawn, log_axis, name_rows, point
+from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAND, INK, QUIET, RULE, Chart, Style, panels, themed
 
 _STYLES = {
     REPRODUCED: Style("#009e73", "o"),
     SIZE_OFF: Style("#0072b2", "s"),
     NOT_REPRODUCED: Style("#d55e00", "X"),
-    UNDECIDED: Style("#b07d00", "D"),
+    UNDECIDED: Style("#a97a08", "D"),
 }
-_PANEL_IN = 4.6
-_LEGEND_IN = 0.35
+_PANEL_IN = 4.2
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
@@ -41,29 +40,24 @@ def published_against_measured(reviewed: ReviewedClaims) -> Chart:
         & np.isfinite(rows["measured"])
     ]
     sources = ordered(rows["source"])
-    lines = math.ceil(len(sources) / 2) or 1
     chart = Chart(
         "Published against measured ratios",
         "A point per statement, with its number in the table; bars: 95 % interval of the measured value; log axes.\n"
         "Dashed: measured equals published.\n"
-        "Shaded: the other way round than published. Hollow: claimed in words; the direction is judged, not the size.",
-        _LEGEND_IN + _PANEL_IN * lines + 0.9,
+        "Shaded: the other way round than published. Hollow: claimed in words; the direction is judged, not the size."
+        + ("" if sources else "\nNo statement about a ratio could be judged here."),
         _description(rows),
     )
-    grid = chart.add_gridspec(lines + 1, 2, height_ratios=[_LEGEND_IN, *[_PANEL_IN] * lines])
-    legend = chart.add_subplot(grid[0, :])
-    legend.set_axis_off()
+    there = set(rows["verdict"])
     handles = [
         Line2D([], [], linestyle="", marker=style.marker, color=style.color, label=name)
         for name, style in _STYLES.items()
+        if name in there
     ]
-    legend.legend(handles=handles, loc="upper left", ncols=len(handles), borderaxespad=0, borderpad=0)
-    for place, source in enumerate(sources):
-        ax = chart.add_subplot(grid[1 + place // 2, place % 2])
-        ax.set_title(source)
-        _against(ax, rows[rows["source"] == source])
-    if not sources:
-        legend.text(0, -2, "No statement about a ratio could be judged here.", color=INK)
+    if handles:
+        chart.add_key(handles)
+    for source in sources:
+        _against(chart.add_panel(source, _PANEL_IN), rows[rows["source"] == source])
     return chart
 
 
@@ -79,7 +73,7 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
     for place, (number, row) in enumerate(zip(rows.index, rows.to_dict("records"), strict=True)):
         style = _STYLES[row["verdict"]]
         value, least, most = drawn(row["measured"], row["measured_low"], row["measured_high"])
-        face = "white" if row["kind"] == "word" else style.color
+        face = "none" if row["kind"] == "word" else style.color
         points: dict[str, Any] = {
             "fmt": style.marker,
             "color": style.color,
@@ -87,7 +81,14 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
             "markersize": 5.5,
             "elinewidth": 1.3,
         }
-        ax.errorbar(row["published"], value, yerr=[[value - least], [most - value]], **points)
+        shown = ax.errorbar(row["published"], value, yerr=[[value - least], [most - value]], **points)
+        measured = quantity(row["measured"], row["measured_low"], row["measured_high"], RATIOS)
+        for part in (*shown.lines[:1], *shown.lines[2]):
+            mark(
+                part,
+                "",
+                f"{number + 1}: published {amount(row['published'], RATIOS)}, measured {measured}: {row['verdict']}",
+            )
         ax.annotate(
             str(number + 1),
             (row["published"], value),
@@ -121,38 +122,33 @@ def _description(rows: pd.DataFrame) -> str:
 @themed
 def flaw_effects(reviewed: ReviewedClaims) -> Chart:
     """The throughput with each flaw relative to that without it: a forest plot on a log axis."""
-    rows = reviewed.effects[reviewed.effects["ratio"].notna()]
+    rows = reviewed.effects[reviewed.effects["ratio"].notna()].sort_values("ratio", ascending=False, kind="stable")
     told = [f"{row.title} {amount(row.ratio, RATIOS)} ({row.verdict})" for row in rows.itertuples()]
     chart, axes = panels(
-        [""],
-        [len(rows)],
+        ["with the flaw ÷ without it"] * (len(rows) > 0),
+        [len(rows)] * (len(rows) > 0),
         title="What the flaws of the published set-ups change",
         caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. Shaded: noise. Hollow: undecided.",
         row_in=0.42,
         description=f"Forest plot of the throughput with a flaw over that without it: {'; '.join(told) or 'nothing was measured'}.",
     )
     floors = reviewed.run.noise_floor_ratio
-    _forest(axes[0], rows.to_dict("records"), max([1.02, *floors.values()]))
+    for ax in axes:
+        _forest(ax, rows.to_dict("records"), max([1.02, *floors.values()]))
     return chart
 
 
 def _forest(ax: Axes, rows: list[Mapping[str, float | str]], band: float) -> None:
+    ends = [float(row[name]) for row in rows for name in ("ratio", "ratio_low", "ratio_high")]
+    log_axis(ax, [1 / band, band, *ends], [1 / band, band, *(float(row["ratio"]) for row in rows)])
     ax.axvspan(1 / band, band, color=BAND, zorder=0)
     ax.axvline(1.0, color=QUIET, linewidth=1.0)
-    reached = [1 / band, band]
     for place, row in enumerate(rows):
         value, least, most = (float(row[name]) for name in ("ratio", "ratio_low", "ratio_high"))
-        ends = drawn(value, least, most)
-        reached += ends
         decided = row["verdict"] in ("faster", "slower", "equivalent")
-        point(ax, place, ends, Style("#0072b2", "o"), filled=decided)
-        beside(ax, place, f"{quantity(value, least, most, RATIOS)}\n{row['verdict']}", INK)
-    low, high = min(reached), max(reached)
-    room = (high / low) ** 0.08
-    ax.set_xscale("log")
-    ax.set_xlim(low / room, high * room)
-    ax.set_xticks(log_ticks(low / room, high * room))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.minorticks_off()
+        words = quantity(value, least, most, RATIOS)
+        said = f"{row['title']}: {words}"
+        point(ax, place, drawn(value, least, most), Style("#0072b2", "o"), filled=decided, said=said)
+        beside(ax, place, f"{words}\n{row['verdict']}", INK)
     ax.set_xlabel("throughput with the flaw ÷ without it")
     name_rows(ax, [str(row["title"]) for row in rows])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,11 +10,27 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from runners.core.records import GENERATOR_LIMITED
-from runners.core.units import RATES, RATIOS, TIMES, amount, decimals, listing, quantity, shortened, unit_of
+from runners.core.units import RATES, RATIOS, TIMES, amount, grouped, listing, quantity, shortened, significant, unit_of
 from runners.present.endpoints.tables import columns, generator_of, labelled, nearest, own_load, shapes, title_of
 from runners.present.kit.frames import band_ratio, cell_of, measured, ordered, without_control
-from runners.present.kit.rows import BAR, beside, drawn, from_zero, log_ticks, name_rows, point, value_label, whisker
-from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Style, legend, mixed, panels, styles, themed
+from runners.present.kit.lines import direct_labels, height_of, upright
+from runners.present.kit.rows import (
+    BAR,
+    axis_end,
+    beside,
+    by_value,
+    drawn,
+    from_zero,
+    log_axis,
+    name_rows,
+    point,
+    stack,
+    told,
+    value_label,
+    whisker,
+)
+from runners.present.kit.svg import mark
+from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Style, mixed, panels, styles, themed
 
 _PALE, _PALER = 0.5, 0.8
 _PUBLISHED = "published"
@@ -32,7 +47,7 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
     handles = [Patch(color=color, label=tool) for color, tool in zip(colors, tools, strict=False)]
     if not published.empty:
         label = f"{' and '.join(ordered(published['source']))}: another machine"
-        handles.append(Patch(facecolor="white", edgecolor=QUIET, linestyle="--", label=label))
+        handles.append(Patch(facecolor="none", edgecolor=QUIET, linestyle="--", label=label))
     chart, axes = panels(
         [title_of(cells, *column) for column in found.items()],
         [len(systems) + (not published.empty)] * len(found),
@@ -43,48 +58,45 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
         row_in=0.22 + 0.16 * len(planned),
         handles=handles,
     )
+    style_of = styles(cells)
     for ax, workload in zip(axes, found, strict=True):
         rows = published[published["workload"] == workload]
         own = cells[cells["workload"].isin([labelled(cells, workload, shape) for shape in planned])]
-        top = _top(own, rows["throughput_rps"].max())
+        order = ordered(by_value(own[own["workload"] == workload], "throughput_rps")["system"])
+        order = [system for system in order if system in systems]
+        top = axis_end([*own["throughput_rps"], *rows["throughput_rps"]], own["throughput_high_rps"])
         factor, unit = unit_of(top, RATES)
-        for row, system in enumerate(systems):
+        from_zero(ax, top / factor, unit)
+        for row, system in enumerate(order):
             for place, shape in enumerate(planned):
                 cell = cell_of(cells, system, labelled(cells, workload, shape))
-                _rate_bar(ax, row, (place, len(planned)), cell, (factor, top), styles(cells)[system])
+                _rate_bar(ax, row, (place, len(planned)), cell, factor, style_of[system], system)
         if not published.empty:
             _published_bar(ax, len(systems), rows, factor)
-        name_rows(ax, [*systems, *([] if published.empty else [_PUBLISHED])])
-        from_zero(ax, top / factor, unit)
+        name_rows(ax, [*order, *([] if published.empty else [_PUBLISHED])])
     return chart
 
 
-def _top(cells: pd.DataFrame, published: float) -> float:
-    """Return the end of the axis: the longest whisker, but a whisker longer than the bars does not shrink them."""
-    value, high = cells["throughput_rps"].max(), cells["throughput_high_rps"].max()
-    known = [each for each in (value, min(high, 1.5 * value), published) if pd.notna(each)]
-    return float(max(known, default=1.0))
-
-
 def _rate_bar(
-    ax: Axes, row: int, place: tuple[int, int], cell: pd.Series | None, scale: tuple[float, float], style: Style
+    ax: Axes, row: int, place: tuple[int, int], cell: pd.Series | None, factor: float, style: Style, system: str
 ) -> None:
     """One generator's bar of a system: the first in full colour, the second pale."""
     height = 0.8 / place[1]
     where = row - 0.4 + height * (place[0] + 0.5)
     if cell is None or cell["status"] != "ok":
         status = "not measured" if cell is None else cell["status"]
-        ax.text(0, where, f" {shortened(status, 36)}", va="center", color=BAD, fontsize=8)
+        words = ax.text(0, where, f" {shortened(status, 36)}", va="center", color=BAD, fontsize=8)
+        mark(words, system, status)
         return
-    factor, top = scale
     value, low, high = drawn(*(cell[f"throughput_{part}rps"] / factor for part in ("", "low_", "high_")))
-    bound = cell["bottleneck"] in GENERATOR_LIMITED
+    bound = "≥ " if cell["bottleneck"] in GENERATOR_LIMITED else ""
     color = mixed(style.color, _PALE) if place[0] else style.color
-    face = mixed(color, 0.4) if bound else color
-    ax.barh(where, value, height * 0.92, color=face, edgecolor=color, hatch="///" if bound else None)
-    whisker(ax, where, low, min(high, top / factor))
-    text = f"{value:.{decimals(value)}f}"
-    value_label(ax, min(high, 1.02 * top / factor), where, f"≥ {text}" if bound else text, cell["system"])
+    face, hatch = (mixed(style.color, 0.7), "///") if bound else (color, None)
+    bars = ax.barh(where, value, height * 0.92, color=face, edgecolor=style.color, hatch=hatch, linewidth=0.8)
+    said = told(cell.to_dict(), "throughput_rps", RATES, bound)
+    for part in [*bars, *whisker(ax, where, low, high, n=cell["launches_count"])]:
+        mark(part, system, said)
+    value_label(ax, high, where, f"{bound}{significant(value)}", system)
 
 
 def _published_bar(ax: Axes, row: int, rows: pd.DataFrame, factor: float) -> None:
@@ -92,8 +104,9 @@ def _published_bar(ax: Axes, row: int, rows: pd.DataFrame, factor: float) -> Non
         ax.text(0, row, " ? (not published)", va="center", color=QUIET, fontsize=9)
     for found in rows.to_dict("records"):
         value = found["throughput_rps"] / factor
-        ax.barh(row, value, BAR, facecolor="white", edgecolor=QUIET, linestyle="--")
-        value_label(ax, value, row, f"{value:.{decimals(value)}f} ({found['system']})", found["system"])
+        bar = ax.barh(row, value, BAR, facecolor="none", edgecolor=QUIET, linestyle="--")
+        mark(bar[0], found["system"], f"{found['system']}: published, another machine")
+        value_label(ax, value, row, f"{significant(value)} ({found['system']})", found["system"])
 
 
 @themed
@@ -115,29 +128,24 @@ def where_the_time_goes(cells: pd.DataFrame) -> Chart:
             for _, label, pale in parts
         ],
     )
+    style_of = styles(cells)
     for ax, workload in zip(axes, found, strict=True):
         own = measured(rows[rows["workload"] == workload]).set_index("system")
         sums = own[[column for column, _, _ in parts]].sum(axis=1)
-        factor, unit = unit_of(sums.max() if len(sums) and sums.max() > 0 else 1e-6, TIMES)
-        for row, system in enumerate(systems):
+        top = sums.max() if len(sums) and sums.max() > 0 else 1e-6
+        factor, unit = unit_of(top, TIMES)
+        from_zero(ax, top / factor, f"{unit} of CPU time per request")
+        order = [*sums.sort_values(kind="stable").index, *(system for system in systems if system not in own.index)]
+        for row, system in enumerate(order):
             if system not in own.index:
-                ax.text(0, row, " no number", va="center", color=BAD, fontsize=8.5)
+                mark(ax.text(0, row, " no number", va="center", color=BAD, fontsize=8.5), system)
                 continue
             shares = [(own.loc[system, column] / factor, pale) for column, _, pale in parts]
-            _stack(ax, row, shares, styles(cells)[system])
-            value_label(ax, sums[system] / factor, row, amount(sums[system], TIMES), system)
-        name_rows(ax, systems)
-        from_zero(ax, sums.max() / factor if len(sums) else 1.0, f"{unit} of CPU time per request")
+            said = f"{system}, {workload}: {amount(sums[system], TIMES)}"
+            stack(ax, row, shares, style_of[system], system, said)
+            value_label(ax, sums[system] / factor, row, significant(sums[system] / factor), system)
+        name_rows(ax, order)
     return chart
-
-
-def _stack(ax: Axes, row: int, parts: list[tuple[float, float]], style: Style) -> None:
-    left = 0.0
-    for value, pale in parts:
-        if pd.notna(value):
-            color = mixed(style.color, pale) if pale else style.color
-            ax.barh(row, value, BAR, left=left, color=color, edgecolor=style.color, linewidth=0.6)
-            left += value
 
 
 @themed
@@ -145,45 +153,41 @@ def records_curve(cells: pd.DataFrame) -> Chart:
     """Throughput against the records that a request names, both logarithmic: one line a server, with its intervals."""
     rows = measured(own_load(without_control(cells)))
     rows = rows[rows["records_count"].notna()].sort_values("records_count")
-    counts, style_of = sorted(rows["records_count"].unique()), styles(cells)
+    counts = sorted(rows["records_count"].unique())
     systems = ordered(without_control(cells)["system"])
-    chart, (ax,) = panels(
-        ["PgSQL 2, by the number of records"],
-        [10],
+    chart, axes = panels(
+        ["PgSQL 2, by the number of records"] * (len(rows) > 0),
+        [10] * (len(rows) > 0),
         title="Throughput against the number of records in a response",
         caption="Both axes logarithmic; whiskers: 95 % interval; hollow: the load generator was the limit, the server could do more.",
         description=f"Lines of requests per second against {', '.join(f'{count:g}' for count in counts)} records for "
         f"{', '.join(systems)}.",
-        handles=legend(systems, style_of),
     )
+    for ax in axes:
+        _log_axes(ax, counts, rows)
+        _records_lines(ax, rows, styles(cells))
+    return chart
+
+
+def _records_lines(ax: Axes, rows: pd.DataFrame, style_of: Mapping[str, Style]) -> None:
+    ends, systems = {}, ordered(rows["system"])
     for place, system in enumerate(systems):
         own = rows[rows["system"] == system]
         # Side by side, so that no interval hides another.
         at = own["records_count"] * 1.03 ** (place - (len(systems) - 1) / 2)
-        ax.plot(at, own["throughput_rps"], color=style_of[system].color)
-        for x, cell in zip(at, own.to_dict("records"), strict=True):
-            _upright(ax, x, cell, style_of[system])
-    _log_axes(ax, counts, rows)
-    return chart
-
-
-def _upright(ax: Axes, x: float, cell: Mapping[Any, Any], style: Style) -> None:
-    value, low, high = drawn(*(cell[f"throughput_{part}rps"] for part in ("", "low_", "high_")))
-    face = "white" if cell["bottleneck"] in GENERATOR_LIMITED else style.color
-    ax.errorbar(
-        x, value, yerr=[[value - low], [high - value]], fmt=style.marker, color=style.color, markerfacecolor=face,
-        markersize=5.5, elinewidth=1.6, capsize=3,
-    )  # fmt: skip
+        (line,) = ax.plot(at, own["throughput_rps"], color=style_of[system].color)
+        mark(line, system, system)
+        columns_of = [f"throughput_{part}rps" for part in ("", "low_", "high_")]
+        estimates = [drawn(*each) for each in own[columns_of].to_numpy(float)]
+        said = [told(cell, "throughput_rps", RATES) for cell in own.to_dict("records")]
+        hollow = own["bottleneck"].isin(GENERATOR_LIMITED).to_numpy()
+        upright(ax, at, estimates, style_of[system], system, hollow=hollow, said=said)
+        ends[system] = height_of(ax, own["throughput_rps"].iloc[-1])
+    direct_labels(ax, ends, style_of)
 
 
 def _log_axes(ax: Axes, counts: list[float], rows: pd.DataFrame) -> None:
-    ax.set_xlabel("records in a response (count)")
-    ax.set_ylabel("requests/s")
-    if rows.empty:
-        ax.text(0.5, 0.5, "no number", ha="center", transform=ax.transAxes, color=BAD)
-        return
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xlabel="records in a response (count)", ylabel="requests/s", xscale="log", yscale="log")
     ax.minorticks_off()
     ax.grid()
     ax.set_xticks(counts, [f"{count:g}" for count in counts])
@@ -194,7 +198,7 @@ def _log_axes(ax: Axes, counts: list[float], rows: pd.DataFrame) -> None:
     steps = [digit * 10.0**power for power in range(7) for digit in (1, 2, 5)]
     ax.set_ylim(low, high)
     ax.set_yticks([step for step in steps if low <= step <= high])
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", "\u202f")))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: grouped(value)))
 
 
 @themed
@@ -226,21 +230,17 @@ def _generators_panel(
 ) -> None:
     ax.axvspan(1 / band, band, color=BAND, zorder=0)
     ax.axvline(1.0, color=QUIET, linewidth=1.0)
+    rows, style_of = by_value(rows, "ratio"), styles(cells)
+    reached = rows[["ratio", "ratio_low", "ratio_high"]].to_numpy(float)
+    log_axis(ax, [1 / band, band, *reached.flat], [1 / band, band, *rows["ratio"]])
     for place, row in enumerate(rows.to_dict("records")):
-        estimate = row["ratio"], row["ratio_low"], row["ratio_high"]
-        sides = [cell_of(cells, row["system"], labelled(cells, row["workload"], shape)) for shape in ("", row["shape"])]
+        estimate, system = (row["ratio"], row["ratio_low"], row["ratio_high"]), row["system"]
+        sides = [cell_of(cells, system, labelled(cells, row["workload"], shape)) for shape in ("", row["shape"])]
         limits = " / ".join(_limit(side, pinning) for side in sides if side is not None)
-        point(ax, place, drawn(*estimate), styles(cells)[row["system"]], filled=True)
-        beside(ax, place - 0.2, quantity(*estimate, RATIOS), INK)
-        beside(ax, place + 0.2, limits, QUIET)
-    reached = rows[["ratio", "ratio_low", "ratio_high"]]
-    low, high = min(1 / band, reached.min().min()), max(band, reached.max().max())
-    room = (high / low) ** 0.08
-    ax.set_xscale("log")
-    ax.set_xlim(low / room, high * room)
-    ax.set_xticks(log_ticks(low, high))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.minorticks_off()
+        said = f"{system}: {quantity(*estimate, RATIOS)}"
+        point(ax, place, drawn(*estimate), style_of[system], filled=True, system=system, said=said)
+        beside(ax, place - 0.2, quantity(*estimate, RATIOS), INK, system)
+        beside(ax, place + 0.2, limits, QUIET, system)
     name_rows(ax, list(rows["system"]))
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import CONTROL, GENERATOR_LIMITED
 from runners.core.run_manifest import BackendFacts
-from runners.core.units import listing, plus_minus
+from runners.core.units import RATES, amount, listing, plus_minus
 from runners.stats.verdicts import SMALLEST_BAND
 
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
@@ -157,3 +157,20 @@ def without_backend_verdicts(
         for row in comparisons.to_dict("records")
     ]
     return comparisons.assign(verdict=verdicts)
+
+
+def systems_in(frame: pd.DataFrame) -> str:
+    """The systems of a frame in words, without the control."""
+    return ", ".join(ordered(without_control(frame)["system"]))
+
+
+def highest(cells: pd.DataFrame) -> str:
+    """The highest bar of every panel, in words."""
+    found = without_control(measured(cells))
+    best = found.loc[found.groupby("workload", sort=False)["throughput_rps"].idxmax()]
+    words = [
+        f"{row.workload}: {'≥ ' if is_client_bound(cells, row.system, row.workload) else ''}"
+        f"{amount(row.throughput_rps, RATES)} by {row.system}"
+        for row in best.itertuples()
+    ]
+    return f"Highest: {'; '.join(words)}." if words else "No system has a number."

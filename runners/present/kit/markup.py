@@ -14,6 +14,8 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 # The report shows text/html of these fragments only; a server's text cannot set the metadata of an output.
 MARK = "wrkbook"
+REPORT = "application/vnd.wrkbook.report+json"
+"""Of an output, the markup that a report shows in the place of what a notebook shows: a notebook has no SVG before it is trusted."""
 
 
 @dataclass(frozen=True)
@@ -24,19 +26,29 @@ class Fragment:
     ----------
     html : escaped markup
     text : the same in plain text, for terminals
+    in_notebook : the same without SVG, which a notebook shows trusted only; empty where it has none
     """
 
     html: str
     text: str
+    in_notebook: str = ""
 
     def __str__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f"<style>{style()}</style>{self.html}"
+        return f"<style>{style()}</style>{self.plain}"
 
-    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, dict[str, bool]]]:
-        return {"text/html": self._repr_html_(), "text/plain": self.text}, {"text/html": {MARK: True}}
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, Any], dict[str, dict[str, bool]]]:
+        data: dict[str, Any] = {"text/html": self._repr_html_(), "text/plain": self.text}
+        if self.in_notebook:
+            data[REPORT] = {"html": self.html}
+        return data, {name: {MARK: True} for name in data if name != "text/plain"}
+
+    @property
+    def plain(self) -> str:
+        """The markup without SVG."""
+        return self.in_notebook or self.html
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,8 @@ class Cell:
     @property
     def html(self) -> str:
         """The cell as markup."""
-        note = f"<small>{escape(self.note)}</small>" if self.note else ""
+        # A space, as an untrusted notebook shows the note without our style, beside the text.
+        note = f" <small>{escape(self.note)}</small>" if self.note else ""
         return f'<td class="{escape(self.kind)}">{escape(self.text)}{note}</td>'
 
     @property
@@ -125,7 +138,7 @@ def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group
         # Words now and then, as where a number is missing, do not make a column of words.
         kind = "name" if 2 * sum(row[place].is_words for row in rows) > len(rows) else ""
         parts.append(
-            f'<th scope="col" class="{kind}">{escape(head)}{f"<small>{escape(unit)}</small>" if unit else ""}</th>'
+            f'<th scope="col" class="{kind}">{escape(head)}{f" <small>{escape(unit)}</small>" if unit else ""}</th>'
         )
     parts.append("</tr></thead>")
     lines = [caption, "\t".join(f"{head} [{unit}]" if unit else head for head, unit in heads)]
@@ -136,7 +149,7 @@ def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group
             parts.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}" class="wb-group">{title}</th></tr>')
             lines.append(group.title)
         for first, *rest in group.rows:
-            head = f"{escape(first.text)}{f'<small>{escape(first.note)}</small>' if first.note else ''}"
+            head = f"{escape(first.text)}{f' <small>{escape(first.note)}</small>' if first.note else ''}"
             cells = "".join(cell.html for cell in rest)
             parts.append(f'<tr><th scope="row" class="{escape(first.kind)}">{head}</th>{cells}</tr>')
             lines.append("\t".join(f"{cell.text} {cell.note}".strip() for cell in (first, *rest)))
@@ -148,8 +161,13 @@ def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group
 def folded(title: str, inside: Fragment, *, is_open: bool = False) -> Fragment:
     """A fragment under a line that folds it away and out again; without any script."""
     state = " open" if is_open else ""
-    html = f'<details class="wb-fold"{state}><summary>{escape(title)}</summary>{inside.html}</details>'
-    return Fragment(html, f"{title}\n{inside.text}")
+    head, end = f'<details class="wb-fold"{state}><summary>{escape(title)}</summary>', "</details>"
+    return _around(head, inside, end, f"{title}\n{inside.text}")
+
+
+def _around(head: str, inside: Fragment, end: str, text: str) -> Fragment:
+    in_notebook = f"{head}{inside.in_notebook}{end}" if inside.in_notebook else ""
+    return Fragment(f"{head}{inside.html}{end}", text, in_notebook)
 
 
 def picture(png: bytes, description: str, width: int, height: int) -> Fragment:
@@ -169,8 +187,8 @@ def filtered(title: str, kinds: Sequence[str], inside: Fragment) -> Fragment:
         f'<label><input type="checkbox" checked class="{row_kind(place)}">{escape(kind)}</label>'
         for place, kind in enumerate(kinds)
     )
-    html = f'<div class="wb-filtered"><p class="wb-filter"><span>{escape(title)}</span>{boxes}</p>{inside.html}</div>'
-    return Fragment(html, inside.text)
+    head = f'<div class="wb-filtered"><p class="wb-filter"><span>{escape(title)}</span>{boxes}</p>'
+    return _around(head, inside, "</div>", inside.text)
 
 
 def row_kind(place: int) -> str:
@@ -185,7 +203,9 @@ def unbroken(text: str) -> str:
 
 def joined(*fragments: Fragment) -> Fragment:
     """Several fragments, one under the other."""
-    return Fragment("".join(part.html for part in fragments), "\n\n".join(part.text for part in fragments))
+    in_notebook = "".join(part.plain for part in fragments) if any(part.in_notebook for part in fragments) else ""
+    html, text = "".join(part.html for part in fragments), "\n\n".join(part.text for part in fragments)
+    return Fragment(html, text, in_notebook)
 
 
 def dotted_facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:  # noqa: ANN401  (whatever JSON holds)

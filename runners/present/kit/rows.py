@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from runners.core.records import CONTROL
-from runners.core.units import shortened
-from runners.present.kit.theme import FAINT, INK, Style
+from runners.core.units import Scale, minus, quantity, shortened
+from runners.present.kit.svg import mark
+from runners.present.kit.theme import BAD, FAINT, INK, PAPER, Style, mixed
 
 BAR = 0.62
+LONGEST_WHISKER = 1.5
+"""Of the largest value on an axis from zero: a whisker that is longer ends in an arrow, so that it does not shrink the bars."""
 _LONGEST_NAME = 36
+_SHARED = 4.0  # times the bars of a panel must at most be shorter to have the axis of its family
 
 _BELOW_ONE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99)
 _NICE = (*_BELOW_ONE, 1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 7, 10, 20, 50, 100)
+
+Estimate = tuple[float, float, float]
 
 
 def name_rows(ax: Axes, names: list[str]) -> None:
@@ -24,9 +34,18 @@ def name_rows(ax: Axes, names: list[str]) -> None:
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
-    for label in ax.get_yticklabels():
-        if label.get_text() == CONTROL:
+    for label, name in zip(ax.get_yticklabels(), names, strict=True):
+        mark(label, name)
+        if name == CONTROL:
             label.set_color(FAINT)
+
+
+def by_value(rows: pd.DataFrame, column: str, *, largest_first: bool = True) -> pd.DataFrame:
+    """Return rows in the order of a column: the best first, then what has no number, the A/A control last."""
+    ranks = rows[column].astype(float)
+    ranks = ranks.where(rows["status"] == "ok") if "status" in rows else ranks
+    by_rank = rows.assign(_last=rows["system"] == CONTROL, _rank=-ranks if largest_first else ranks)
+    return by_rank.sort_values(["_last", "_rank"], kind="stable", na_position="last").drop(columns=["_last", "_rank"])
 
 
 def from_zero(ax: Axes, top: float, label: str) -> None:
@@ -36,50 +55,137 @@ def from_zero(ax: Axes, top: float, label: str) -> None:
     ax.set_xlabel(label)
 
 
-def drawn(value: float, low: float, high: float) -> tuple[float, float, float]:
+def axis_end(values: Iterable[float], highs: Iterable[float]) -> float:
+    """Return the end of an axis from zero: the longest whisker, or less where it is longer than `LONGEST_WHISKER`."""
+    top = max((value for value in values if value > 0), default=math.nan)
+    longest = max((high for high in highs if high > 0), default=top)
+    return 1.0 if math.isnan(top) else max(top, min(longest, LONGEST_WHISKER * top))
+
+
+def shared_ends(cells: pd.DataFrame, column: str, high: str) -> dict[str, float]:
+    """Return workload → the end of its axis: the same for the workloads of one family, but for those with bars far shorter."""
+    own = {str(name): axis_end(rows[column], rows[high]) for name, rows in cells.groupby("workload", sort=False)}
+    family = dict(zip(cells["workload"], cells["workload_name"], strict=True))
+    longest = {name: max(end for other, end in own.items() if family[other] == family[name]) for name in own}
+    return {name: longest[name] if end > longest[name] / _SHARED else end for name, end in own.items()}
+
+
+def drawn(value: float, low: float, high: float) -> Estimate:
     """An estimate as it can be drawn: an interval that is not known (one block only) has no width."""
     return (value, value, value) if math.isnan(low) or math.isnan(high) else (value, low, high)
 
 
+def log_axis(ax: Axes, ends: Iterable[float], values: Iterable[float]) -> None:
+    """Scale a log axis of ratios to intervals, but to no more than twice beyond what the values reach."""
+    known, reached = ([each for each in part if each > 0 and math.isfinite(each)] for part in (ends, values))
+    low, high = max(min(known), min(reached) / 2), min(max(known), max(reached) * 2)
+    room = max((high / low) ** 0.08, 1.002)
+    ax.set_xscale("log")
+    ax.set_xlim(low / room, high * room)
+    ax.set_xticks(log_ticks(low / room, high * room))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.minorticks_off()
+
+
 def log_ticks(low: float, high: float) -> list[float]:
-    """Round numbers on a log axis, 1 among them, none closer to another than an eighth of the axis."""
+    """Round numbers on a log axis, 1 among them, none closer to another than a fifth of the axis."""
     chosen = [1.0]
     for tick in sorted(_NICE, key=lambda tick: abs(math.log(tick))):
         apart = min(abs(math.log(tick / other)) for other in chosen)
-        if low <= tick <= high and apart > math.log(high / low) / 8:
+        if low <= tick <= high and apart > math.log(high / low) / 5:
             chosen.append(tick)
     return sorted(chosen)
 
 
-def point(ax: Axes, row: float, estimate: tuple[float, float, float], style: Style, *, filled: bool) -> None:
-    """An estimate with its interval; hollow when it must not be read as it stands."""
+def point(
+    ax: Axes,
+    row: float,
+    estimate: Estimate,
+    style: Style,
+    *,
+    filled: bool,
+    system: str = "",
+    said: str = "",
+    n: float = math.nan,
+) -> None:
+    """An estimate with its interval over it; hollow when it must not be read as it stands.
+
+    An interval that leaves the axis ends in an arrow, with `n` beside it; so set the axis first.
+    """
     value, low, high = estimate
-    ax.errorbar(
-        value,
-        row,
-        xerr=[[value - low], [high - value]],
-        fmt=style.marker,
-        color=style.color,
-        markersize=5.5,
-        markerfacecolor=style.color if filled else "white",
-        elinewidth=1.8,
-    )
+    face = style.color if filled else "none"
+    dot = ax.plot(value, row, style.marker, color=style.color, markersize=6, markerfacecolor=face, zorder=3)
+    parts = [*dot, *_interval(ax, row, (low, high), n, rim=1.2 if filled else 0.0)]
+    for part in parts:
+        mark(part, system, said)
 
 
-def whisker(ax: Axes, row: float, low: float, high: float) -> None:
-    """The interval of a bar, with a white rim so that it is seen on dark bars too."""
-    middle, reach = (low + high) / 2, (high - low) / 2
-    for color, width, cap in (("white", 3.4, 4.0), (INK, 1.3, 3.0)):
-        ax.errorbar(middle, row, xerr=reach, fmt="none", ecolor=color, elinewidth=width, capsize=cap, capthick=width)
+def whisker(ax: Axes, row: float, low: float, high: float, *, n: float = math.nan) -> list[Artist]:
+    """The interval of a bar, with a rim of the page's colour so that it is seen on dark bars too; clipped with an arrow and n."""
+    return _interval(ax, row, (low, high), n, rim=3.0)
+
+
+def _interval(ax: Axes, row: float, ends: tuple[float, float], n: float, *, rim: float) -> list[Artist]:
+    least, most = ax.get_xlim()
+    low, high = max(ends[0], least), min(ends[1], most)
+    parts: list[Artist] = []
+    if high > low:
+        for color, width in ((PAPER, 1.3 + rim), (INK, 1.3)):
+            if color == INK or rim:
+                parts += ax.plot([low, high], [row, row], color=color, linewidth=width, zorder=4, solid_capstyle="butt")
+        ticks = [end for end, own in zip((low, high), ends, strict=True) if end == own]
+        parts += ax.plot(ticks, [row] * len(ticks), "|", color=INK, markersize=5, markeredgewidth=1.3, zorder=4)
+    for cut, end, arrow, shift in ((ends[0] < least, least, "<", 1), (ends[1] > most, most, ">", -1)):
+        if cut and high > low:
+            parts += ax.plot(end, row, arrow, color=INK, markersize=5, zorder=5, clip_on=False)
+            words = f"n = {n:.0f}" if n > 0 else ""
+            place: dict[str, Any] = {"xytext": (7 * shift, 6), "textcoords": "offset points"}
+            parts.append(
+                ax.annotate(words, (end, row), ha="left" if shift > 0 else "right", fontsize=7, color=INK, **place)
+            )
+    return parts
 
 
 def value_label(ax: Axes, end: float, row: float, text: str, system: str) -> None:
     """A value beside the end of its bar."""
     color = FAINT if system == CONTROL else INK
-    ax.annotate(text, (end, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=color)
+    place = min(end, ax.get_xlim()[1])
+    words = ax.annotate(
+        minus(text), (place, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=color
+    )
+    mark(words, system)
 
 
-def beside(ax: Axes, row: float, words: str, color: str) -> None:
+def beside(ax: Axes, row: float, words: str, color: str, system: str = "") -> None:
     """Words in the margin to the right of a row."""
     where = ("axes fraction", "data")
-    ax.annotate(words, (1.03, row), xycoords=where, va="center", fontsize=8.5, linespacing=1.25, color=color)
+    text = ax.annotate(
+        minus(words), (1.03, row), xycoords=where, va="center", fontsize=8.5, linespacing=1.25, color=color
+    )
+    if system:
+        mark(text, system)
+
+
+def told(cell: Mapping[Any, Any], column: str, scale: Scale, bound: str = "") -> str:
+    """Return in words what a mark stands for: system, workload, value with interval, and n."""
+    stem, unit = column.rsplit("_", 1)
+    value = quantity(cell[column], cell[f"{stem}_low_{unit}"], cell[f"{stem}_high_{unit}"], scale)
+    n = cell.get("launches_count", math.nan)
+    return f"{cell['system']}, {cell['workload_title']}: {bound}{value}" + (f", n = {n:.0f}" if n > 0 else "")
+
+
+def failed(ax: Axes, row: int, cell: Mapping[Any, Any]) -> None:
+    """Write in the place of a bar why there is none."""
+    words = ax.text(0, row, f" {shortened(cell['status'], 40)}", va="center", color=BAD, fontsize=8.5)
+    mark(words, cell["system"], cell["status"])
+
+
+def stack(ax: Axes, row: int, parts: list[tuple[float, float]], style: Style, system: str, said: str) -> None:
+    """Parts of a sum beside each other, each (value, paleness)."""
+    left = 0.0
+    for value, pale in parts:
+        if pd.notna(value):
+            color = mixed(style.color, pale) if pale else style.color
+            bar = ax.barh(row, value, BAR, left=left, color=color, edgecolor=style.color, linewidth=0.6)
+            mark(bar[0], system, said)
+            left += value

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from runners.analyse.fixed_rates import in_bursts
 from runners.core.load import LEAST_OFFERED
 from runners.core.records import CONTROL, percentile_column
-from runners.core.units import RATES, TIMES, amount, format_duration, shortened
+from runners.core.units import RATES, TIMES, amount, format_duration, grouped, listing, minus, quantity, shortened
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.kit.rows import beside, drawn, name_rows
-from runners.present.kit.theme import BAD, FAINT, INK, MARKERS, QUIET, Chart, Style, mixed, panels, styles, themed
+from runners.present.kit.rows import beside, by_value, drawn, name_rows, point, told
+from runners.present.kit.svg import mark
+from runners.present.kit.theme import BAD, FAINT, INK, QUIET, Chart, Style, panels, styles, themed
 
 REGULAR = (50.0, 90.0, 99.0)
 TAIL = (99.9, 99.99)
@@ -55,32 +55,51 @@ def tail(cells: pd.DataFrame) -> Chart:
 
 @themed
 def added(frame: pd.DataFrame, cells: pd.DataFrame, direct: str) -> Chart:
-    """Chart the time that each system adds to direct access (:func:`runners.analyse.fixed_rates.added_latencies`)."""
-    workloads = ordered(frame["workload"])
-    parts = [frame[frame["workload"] == workload] for workload in workloads]
+    """Chart the time that each system adds to direct access (:func:`runners.analyse.fixed_rates.added_latencies`).
+
+    A panel for each workload and percentile: one axis for all would hide the small ones.
+    """
+    shown = [
+        (workload, percentile, own)
+        for workload in ordered(frame["workload"])
+        for percentile in _ADDED
+        if len(own := _added_rows(frame, workload, percentile))
+    ]
     chart, axes = panels(
-        [_title(cells, workload) for workload in workloads],
-        [part["system"].nunique() for part in parts],
+        [f"{_title(cells, workload)}, p{percentile:g}" for workload, percentile, _ in shown],
+        [len(own) for *_, own in shown],
         title=f"Added to the {kind(cells)} of direct access ({direct})",
         caption="Difference of the percentiles of both, over the same blocks; whiskers: 95 % interval. What is not known is left out.\n"
         f"{caveat(cells)}",
         description=f"Dot chart of the latency that each system adds to {direct}. {_at_the_median(frame)} {caveat(cells)}",
-        row_in=0.5,
-        handles=_handles(_ADDED),
+        row_in=0.36,
     )
     style_of = styles(cells)
-    for ax, part in zip(axes, parts, strict=True):
-        systems = ordered(part["system"])
-        factor, unit = _unit(part)
-        for row, system in enumerate(systems):
-            own = part[part["system"] == system].set_index("statistic")
-            estimates = [_added_estimate(own, percentile, factor) for percentile in _ADDED]
-            _points(ax, row, estimates, style_of[system])
-            beside(ax, row, _added_words(own), FAINT if system == CONTROL else INK)
+    for ax, (workload, percentile, own) in zip(axes, shown, strict=True):
+        factor, unit = (1e-3, "ms") if own["added_s"].abs().max() >= 1e-3 else (1e-6, "µs")
+        values = own["added_s"].to_numpy(float) / factor
+        ends = np.nan_to_num(own[["added_low_s", "added_high_s"]].to_numpy(float) / factor)
+        reach = max(2 * np.abs(values).max(), 1e-9)
+        low, high = max(min(0.0, *ends.flat, *values), -reach), min(max(0.0, *ends.flat, *values), reach)
+        ax.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
         ax.axvline(0, color=QUIET, linewidth=1.0)
-        name_rows(ax, systems)
+        for row, each in enumerate(own.to_dict("records")):
+            system, parts = each["system"], [each[f"added_{end}s"] for end in ("", "low_", "high_")]
+            words = quantity(parts[0], parts[1], parts[2], TIMES)
+            said = f"{system}, {workload}, p{percentile:g}: {words} more than {direct}"
+            estimate = drawn(*(part / factor for part in parts))
+            point(ax, row, estimate, style_of[system], filled=True, system=system, said=said)
+            beside(ax, row, _signed(each["added_s"]), FAINT if system == CONTROL else INK, system)
+        name_rows(ax, list(own["system"]))
+        ax.xaxis.set_major_locator(MaxNLocator(4))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(f"{value:g}")))
         ax.set_xlabel(f"{unit} more than {direct}")
     return chart
+
+
+def _added_rows(frame: pd.DataFrame, workload: str, percentile: float) -> pd.DataFrame:
+    own = frame[(frame["workload"] == workload) & (frame["statistic"] == percentile_column(percentile))]
+    return by_value(own[own["added_s"].notna()], "added_s", largest_first=False)
 
 
 def statistic_words(column: str) -> str:
@@ -90,46 +109,67 @@ def statistic_words(column: str) -> str:
 
 @themed
 def _times(cells: pd.DataFrame, percentiles: Sequence[float], title: str) -> Chart:
-    workloads = ordered(cells["workload"])
-    parts = [cells[cells["workload"] == workload] for workload in workloads]
+    """Chart the times of each workload: a panel for each percentile that is known, the shortest on top."""
+    shown = [
+        (workload, percentile, by_value(rows, percentile_column(percentile), largest_first=False))
+        for workload, rows in ((name, cells[cells["workload"] == name]) for name in ordered(cells["workload"]))
+        for percentile in percentiles
+        if rows[percentile_column(percentile)].notna().any() or not len(measured(rows))
+    ]
+    known = {(workload, percentile) for workload, percentile, _ in shown}
+    missing = [
+        f"p{percentile:g} of {workload}"
+        for workload in ordered(cells["workload"])
+        for percentile in percentiles
+        if (workload, percentile) not in known
+    ]
+    unknown = f"\nNot known, for want of requests: {listing(missing)}." if missing else ""
     chart, axes = panels(
-        [_title(cells, workload) for workload in workloads],
-        [len(part) for part in parts],
+        [f"{_title(cells, workload)}, p{percentile:g}" for workload, percentile, _ in shown],
+        [len(rows) for *_, rows in shown],
         title=title,
         caption="Log axis; whiskers: 95 % interval over launches; right: the rate that was achieved, ▲ where it is below 99 % of the "
-        f"offered one.\n{caveat(cells)}",
+        f"offered one.\n{caveat(cells)}{unknown}",
         description=f"Dot chart of {title} for {', '.join(ordered(without_control(cells)['system']))}. {caveat(cells)}",
         row_in=0.42,
-        handles=_handles(percentiles),
     )
     style_of = styles(cells)
-    for ax, part in zip(axes, parts, strict=True):
-        for row, cell in enumerate(part.to_dict("records")):
-            if cell["status"] != "ok":
-                ax.annotate(
-                    shortened(cell["status"], 40),
-                    (0.02, row),
-                    xycoords=("axes fraction", "data"),
-                    color=BAD,
-                    fontsize=8.5,
-                )
-                continue
-            _points(ax, row, [_estimate(cell, percentile) for percentile in percentiles], style_of[cell["system"]])
-            beside(ax, row, *_achieved(cell))
-        _log_axis(ax, measured(part), percentiles, kind(cells))
-        name_rows(ax, list(part["system"]))
+    for ax, (_, percentile, rows) in zip(axes, shown, strict=True):
+        _times_panel(ax, rows, percentile, style_of, kind(cells))
     return chart
+
+
+def _times_panel(ax: Axes, rows: pd.DataFrame, percentile: float, style_of: Mapping[str, Style], label: str) -> None:
+    column = percentile_column(percentile)
+    _log_axis(ax, rows.loc[rows["status"] == "ok", column], label)
+    for row, cell in enumerate(rows.to_dict("records")):
+        system = cell["system"]
+        if cell["status"] != "ok":
+            where: dict[str, Any] = {"xycoords": ("axes fraction", "data")}
+            reason = ax.annotate(
+                shortened(cell["status"], 40), (0.02, row), color=BAD, fontsize=8.5, va="center", **where
+            )
+            mark(reason, system, cell["status"])
+            continue
+        if pd.notna(cell[column]):
+            estimate, said = _estimate(cell, percentile), told(cell, column, TIMES)
+            n = cell.get("launches_count", math.nan)
+            point(ax, row, estimate, style_of[system], filled=True, system=system, said=said, n=n)
+        words, color = _achieved(cell)
+        value = "not known" if pd.isna(cell[column]) else amount(cell[column], TIMES)
+        beside(ax, row, f"{value}\n{words}", color, system)
+    name_rows(ax, list(rows["system"]))
 
 
 def _title(cells: pd.DataFrame, workload: str) -> str:
     """The workload with what was offered."""
     offered = cells[cells["workload"] == workload]["offered_rps"].dropna()
-    return f"{workload}: {offered.iloc[0]:,.0f}/s offered" if len(offered) else workload
+    return f"{workload}: {grouped(offered.iloc[0])}/s offered" if len(offered) else workload
 
 
 def _achieved(cell: Mapping[str, float]) -> tuple[str, str]:
     share = cell["achieved_fraction"]
-    words = f"{amount(cell['throughput_rps'], RATES).replace(' requests/s', '/s')}\n{share:.1%}"
+    words = f"{amount(cell['throughput_rps'], RATES).replace(' requests/s', '/s')}, {share * 100:.1f} %"
     return (words, FAINT) if share >= LEAST_OFFERED else (f"{words} ▲", BAD)
 
 
@@ -139,56 +179,17 @@ def _estimate(cell: Mapping[str, float], percentile: float) -> tuple[float, floa
     return drawn(cell[name], cell[f"{stem}_low_s"], cell[f"{stem}_high_s"])
 
 
-def _added_estimate(own: pd.DataFrame, percentile: float, factor: float) -> tuple[float, float, float]:
-    row = own.loc[percentile_column(percentile)]
-    return drawn(*(float(row[name]) / factor for name in ("added_s", "added_low_s", "added_high_s")))
-
-
-def _points(ax: Axes, row: int, estimates: Sequence[tuple[float, float, float]], style: Style) -> None:
-    """The estimates of one row, one below the other so that their whiskers are told apart."""
-    middle = (len(estimates) - 1) / 2
-    for place, (value, low, high) in enumerate(estimates):
-        if math.isnan(value):
-            continue
-        ax.errorbar(
-            value,
-            row + (place - middle) * 0.22,
-            xerr=[[value - low], [high - value]],
-            fmt=MARKERS[place],
-            color=mixed(style.color, 0.35 * (1 - place / max(1, len(estimates) - 1))),
-            markersize=4.5,
-            elinewidth=1.4,
-        )
-
-
-def _log_axis(ax: Axes, cells: pd.DataFrame, percentiles: Sequence[float], label: str) -> None:
-    values = cells[[percentile_column(percentile) for percentile in percentiles]].to_numpy(float)
+def _log_axis(ax: Axes, values: pd.Series, label: str) -> None:
     ax.set_xscale("log")
-    if np.isfinite(values).any():
-        ax.set_xlim(np.nanmin(values) / 1.5, np.nanmax(values) * 1.5)
+    if values.notna().any():
+        ax.set_xlim(values.min() / 1.6, values.max() * 1.6)
+        wide = values.max() > 12 * values.min()
+        ax.xaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 3)))
     else:
-        ax.text(0.5, 0.5, "not known: too few requests", transform=ax.transAxes, ha="center", color=QUIET)
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.set_xticks([])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_duration(value)))
     ax.set_xlabel(label)
-
-
-def _handles(percentiles: Sequence[float]) -> list[Artist]:
-    return [
-        Line2D([], [], color=QUIET, marker=MARKERS[place], linestyle="", markersize=5, label=f"p{percentile:g}")
-        for place, percentile in enumerate(percentiles)
-    ]
-
-
-def _unit(part: pd.DataFrame) -> tuple[float, str]:
-    top = part[part["statistic"].isin([percentile_column(percentile) for percentile in _ADDED])]["added_s"].abs().max()
-    return (1e-3, "ms") if top >= 1e-3 else (1e-6, "µs")
-
-
-def _added_words(own: pd.DataFrame) -> str:
-    known = [(percentile, own.loc[percentile_column(percentile), "added_s"]) for percentile in _ADDED[:2]]
-    return "\n".join(f"p{percentile:g} {_signed(float(added))}" for percentile, added in known if pd.notna(added))
 
 
 def _signed(value_s: float) -> str:

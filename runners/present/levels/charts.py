@@ -6,26 +6,37 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from runners.analyse.fixed_rates import base_titles, equal_rates, own_rates
 from runners.analyse.results import Results
 from runners.core.parameter_values import Objective, objectives
 from runners.core.records import CONTROL, percentile_column
-from runners.core.units import RATES, WIDEST, amount, decimals, format_duration, shortened, unit_of
+from runners.core.units import (
+    RATES,
+    TIMES,
+    WIDEST,
+    amount,
+    format_duration,
+    grouped,
+    quantity,
+    shortened,
+    significant,
+    unit_of,
+)
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.rows import drawn, from_zero, name_rows, point
+from runners.present.kit.lines import direct_labels, durations, height_of, upright
+from runners.present.kit.rows import axis_end, drawn, from_zero, name_rows, point
+from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, INK, MARKERS, QUIET, Chart, Style, mixed, panels, styles, themed
 
 _ROWS = 9
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
 _PALE = 0.45  # of the objectives after the first
-_APART = 0.06  # of direct labels, as a share of the axis
 
 
 @themed
@@ -74,50 +85,36 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
         own = rows[rows["base_workload"] == base]
         _response_axis(ax, own, name, goals)
         _load_axis(ax, own, x, axis)
-        ends = [_line(ax, own[own["system"] == system], x, name, look[system]) for system in ordered(own["system"])]
-        _direct_labels(
-            ax, [(end, system, look[system].color) for end, system in zip(ends, ordered(own["system"]), strict=True)]
-        )
+        systems = ordered(own["system"])
+        ends = {system: _line(ax, own[own["system"] == system], x, name, look[system], system) for system in systems}
+        direct_labels(ax, ends, look)
     return chart
 
 
-def _line(ax: Axes, rows: pd.DataFrame, x: str, name: str, style: Style) -> float:
+def _line(ax: Axes, rows: pd.DataFrame, x: str, name: str, style: Style, system: str) -> float:
     """Draw one system; returns where its last point is, as a share of the axis's height."""
     rows, stem = rows.drop_duplicates(x).sort_values(x), name.removesuffix("_s")
     known, lost = rows[rows[name].notna()], rows[rows["saturated"]]
-    estimates = [_drawn(*each) for each in known[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()]
-    value, low, high = np.array(estimates).reshape(-1, 3).T
-    reach = np.clip([value - low, high - value], 0, None)
-    common: dict[str, Any] = {"color": style.color, "marker": style.marker, "markersize": 4.5, "linewidth": 1.4}
-    ax.errorbar(known[x], value, yerr=reach, elinewidth=1.2, **common)
+    estimates = known[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()
+    said = [
+        f"{system} at {grouped(rate)} requests/s: {quantity(each[0], each[1], each[2], TIMES)}"
+        for rate, each in zip(known["offered_rps"], estimates, strict=True)
+    ]
+    lines = ax.plot(known[x], known[name], color=style.color, linewidth=1.4)
+    upright(ax, known[x], [_drawn(*each) for each in estimates], style, system, said=said)
     top = ax.get_ylim()[1] / 1.12
     if len(lost):
-        hollow: dict[str, Any] = {"color": style.color, "markerfacecolor": "white", "markersize": 5.5, "clip_on": False}
-        ax.plot(lost[x], [top] * len(lost), style.marker, **hollow)
-    end = top if len(lost) and (known.empty or lost[x].max() > known[x].max()) else float(value[-1])
-    low_end, high_end = np.log(ax.get_ylim())
-    return float((math.log(end) - low_end) / (high_end - low_end))
+        hollow: dict[str, Any] = {"color": style.color, "markerfacecolor": "none", "markersize": 5.5, "clip_on": False}
+        lines += ax.plot(lost[x], [top] * len(lost), style.marker, **hollow)
+    for line in lines:
+        mark(line, system, system)
+    end = top if len(lost) and (known.empty or lost[x].max() > known[x].max()) else float(known[name].iloc[-1])
+    return height_of(ax, end)
 
 
 def _drawn(value: float, low: float, high: float) -> tuple[float, float, float]:
     """Return an estimate as it is drawn: an interval that is printed as not known has no whisker."""
     return drawn(value, *((math.nan, math.nan) if 0 < low * WIDEST < high else (low, high)))
-
-
-def _direct_labels(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """Write each name beside the end of its line, in the order of the ends and none over another."""
-    placed = sorted(ends)
-    heights = [height for height, _, _ in placed]
-    for place in range(1, len(heights)):
-        heights[place] = max(heights[place], heights[place - 1] + _APART)
-    over = max(0.0, heights[-1] - 1.02) if heights else 0.0
-    for place in range(len(heights) - 1, -1, -1):
-        above = heights[place + 1] - _APART if place + 1 < len(heights) else heights[place] - over
-        heights[place] = min(heights[place], above)
-    for height, (_, system, color) in zip(heights, placed, strict=True):
-        ax.annotate(
-            system, (1.02, height), xycoords="axes fraction", va="center", fontsize=8, color=mixed(color, -0.15)
-        )
 
 
 def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Objective]) -> None:
@@ -134,11 +131,7 @@ def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Obje
     seen = [value for value in values if value > 0] or [1e-3]
     ax.set_yscale("log")
     ax.set_ylim(min(seen) / 1.4, max(seen) * 1.7)
-    wide = max(seen) > 100 * min(seen)
-    ax.yaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_duration(value)))
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.set_ylabel("response time")
+    durations(ax, "response time")
     ax.grid()
     for goal in goals:
         ax.axhline(goal.limit_s, color=BAD, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
@@ -153,7 +146,7 @@ def _load_axis(ax: Axes, rows: pd.DataFrame, x: str, label: str) -> None:
     ax.set_xlim(0, top * 1.04)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     as_share = x == "own_share"
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}" if as_share else f"{value:,.0f}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * 100:.0f} %" if as_share else grouped(value)))
     ax.set_xlabel(label.partition(" (")[0] if as_share else label)
 
 
@@ -162,7 +155,7 @@ def _longest(rows: pd.DataFrame, name: str, titles: Mapping[str, str]) -> str:
     known = rows[rows[name].notna()]
     worst = known.loc[known.groupby("base_workload", sort=False)[name].idxmax()] if len(known) else known
     parts = [
-        f"{titles[row['base_workload']]}: longest {format_duration(row[name])}, {row['system']} at {row['offered_rps']:,.0f}/s"
+        f"{titles[row['base_workload']]}: longest {format_duration(row[name])}, {row['system']} at {grouped(row['offered_rps'])}/s"
         for row in worst.to_dict("records")
     ]
     return "; ".join(parts)
@@ -193,40 +186,37 @@ def capacities(results: Results) -> Chart:
 def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: Mapping[str, Style]) -> None:
     systems = ordered(frame["system"])
     ends = frame[["capacity_rps", "capacity_low_rps", "capacity_high_rps"]].astype(float).to_numpy()
-    top = max(max(_drawn(*each)) for each in ends)
+    top = axis_end(ends[:, 0], [max(_drawn(*each)) for each in ends])
     factor, unit = unit_of(top, RATES)
+    # Room for the values of all objectives.
+    from_zero(ax, top / factor * (1 + 0.16 * len(goals)), unit)
     middle = (len(goals) - 1) / 2
     for row, system in enumerate(systems):
         own = frame[frame["system"] == system].set_index("objective")
-        for place, goal in enumerate(goals):
-            if goal not in own.index:
-                continue
-            parts = (own.loc[goal, f"capacity{end}_rps"] / factor for end in ("", "_low", "_high"))
+        own = own.reindex([goal for goal in goals if goal in own.index])
+        for place, (goal, each) in enumerate(zip(own.index, own.to_dict("records"), strict=True)):
+            parts = [each[f"capacity{end}_rps"] for end in ("", "_low", "_high")]
             style = Style(mixed(look[system].color, _PALE * (place > 0)), MARKERS[place % len(MARKERS)])
-            _estimate(ax, row + (place - middle) * 0.28, _drawn(*parts), str(own.loc[goal, "bound"]), style)
-        _values(ax, row, system, own.reindex([goal for goal in goals if goal in own.index]), factor)
+            said = (
+                f"{system}, {goal}: {_SIGNS.get(str(each['bound']), '')}{quantity(parts[0], parts[1], parts[2], RATES)}"
+            )
+            estimate, y = _drawn(*(part / factor for part in parts)), row + (place - middle) * 0.28
+            point(ax, y, estimate, style, filled=not each["bound"], system=system, said=said)
+            arrow, shift = {"at least": ("▶", 9), "at most": ("◀", -9)}.get(str(each["bound"]), ("", 0))
+            common: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": 7}
+            mark(ax.annotate(arrow, (estimate[0], y), xytext=(shift, -0.5), color=INK, **common), system)
+        _values(ax, row, system, own, factor)
     name_rows(ax, systems)
-    # Room for the values of all objectives.
-    from_zero(ax, top / factor * (1 + 0.12 * len(goals)), unit)
-
-
-def _estimate(ax: Axes, y: float, estimate: tuple[float, float, float], bound: str, style: Style) -> None:
-    point(ax, y, estimate, style, filled=not bound)
-    arrow, shift = {"at least": ("▶", 9), "at most": ("◀", -9)}.get(bound, ("", 0))
-    common: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": 7}
-    ax.annotate(arrow, (estimate[0], y), xytext=(shift, -0.5), color=style.color, **common)
 
 
 def _values(ax: Axes, row: int, system: str, own: pd.DataFrame, factor: float) -> None:
     """Write the capacities of one system beside its last mark, the first objective first."""
-    said = [
-        f"{_SIGNS.get(str(each.bound), '')}{each.capacity_rps / factor:.{decimals(each.capacity_rps / factor)}f}"
-        for each in own.itertuples()
-    ]
+    said = [f"{_SIGNS.get(str(each.bound), '')}{significant(each.capacity_rps / factor)}" for each in own.itertuples()]
     ends = own[["capacity_rps", "capacity_low_rps", "capacity_high_rps"]].astype(float).to_numpy()
-    end = max(max(_drawn(*each)) for each in ends) / factor
+    end = axis_end(ends[:, 0], [max(_drawn(*each)) for each in ends]) / factor
     words: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
-    ax.annotate("  ·  ".join(said), (end, row), xytext=(16, 0), color=QUIET if system == CONTROL else INK, **words)
+    color = QUIET if system == CONTROL else INK
+    mark(ax.annotate("  ·  ".join(said), (end, row), xytext=(16, 0), color=color, **words), system)
 
 
 def _largest(frame: pd.DataFrame, titles: Mapping[str, str]) -> str:

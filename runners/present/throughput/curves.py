@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from runners.core.records import CONTROL, PERCENTILES
-from runners.core.units import format_duration
+from runners.core.units import minus
 from runners.present.kit.frames import ordered, workload_title
+from runners.present.kit.lines import direct_labels, height_of, percentile_axes
 from runners.present.kit.markup import Fragment, folded, joined
+from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Style, legend, panels, styles, themed
 from runners.present.narrative import Narrative
 from runners.present.throughput.tables import service_times
@@ -43,24 +45,28 @@ def percentile_curves(curves: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         title="Service time by percentile",
         caption="Both axes logarithmic; further right is rarer. Dashed: fewer than 10 samples beyond, no estimate.",
         description=f"Curves of service time from the median to the 99.99th percentile for {', '.join(systems)}.",
-        handles=legend(systems, style_of),
     )
+    family = dict(zip(cells["workload"], cells["workload_name"], strict=True))
     for ax, workload in zip(axes, workloads, strict=True):
         rows = curves[curves["workload"] == workload]
+        related = curves[curves["workload"].map(family) == family[workload]]
+        percentile_axes(ax, related["value_s"], "service time")
+        ends = {}
         for system in ordered(rows["system"]):
-            _curve(
-                ax, rows[rows["system"] == system].sort_values("percentile"), style_of[system], muted=system == CONTROL
-            )
-        _percentile_axes(ax, rows["value_s"])
+            own = rows[rows["system"] == system].sort_values("percentile")
+            _curve(ax, own, style_of[system], system)
+            ends[system] = height_of(ax, float(own["value_s"].iloc[-1]))
+        direct_labels(ax, ends, style_of)
     return chart
 
 
-def _curve(ax: Axes, rows: pd.DataFrame, style: Style, *, muted: bool) -> None:
+def _curve(ax: Axes, rows: pd.DataFrame, style: Style, system: str) -> None:
+    muted = system == CONTROL
     nines = 1 / (1 - rows["percentile"].to_numpy() / 100)
     values, known = rows["value_s"].to_numpy(), rows["estimable"].to_numpy(dtype=bool)
-    ax.plot(nines, np.where(known, values, np.nan), color=style.color, zorder=1.5 if muted else 2)
+    lines = ax.plot(nines, np.where(known, values, np.nan), color=style.color, zorder=1.5 if muted else 2)
     marked = [np.abs(rows["percentile"].to_numpy() - percentile).argmin() for percentile in PERCENTILES]
-    ax.plot(
+    lines += ax.plot(
         nines[marked],
         np.where(known, values, np.nan)[marked],
         style.marker,
@@ -71,26 +77,10 @@ def _curve(ax: Axes, rows: pd.DataFrame, style: Style, *, muted: bool) -> None:
     if not known.all() and known.any():
         # The dashed part starts at the last estimate, so that the curve has no gap.
         beyond = ~known | np.append(~known[1:], False)
-        ax.plot(
-            nines, np.where(beyond, values, np.nan), color=style.color, linewidth=1.0, linestyle=(0, (3, 2)), alpha=0.7
-        )
-
-
-def _percentile_axes(ax: Axes, values: pd.Series) -> None:
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ticks = [1 / (1 - percentile / 100) for percentile in PERCENTILES]
-    ax.set_xticks(ticks, [f"p{percentile:g}" for percentile in PERCENTILES])
-    ax.set_xlim(ticks[0] * 0.9, ticks[-1] * 1.15)
-    finite = values[values > 0]
-    if not finite.empty:
-        ax.set_ylim(finite.min() / 1.4, finite.max() * 1.4)
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_duration(value)))
-    ax.minorticks_off()
-    ax.set_xlabel("percentile of all requests")
-    ax.set_ylabel("service time")
-    ax.grid()
+        dashes: dict[str, Any] = {"color": style.color, "linewidth": 1.0, "linestyle": (0, (3, 2)), "alpha": 0.7}
+        lines += ax.plot(nines, np.where(beyond, values, np.nan), **dashes)
+    for line in lines:
+        mark(line, system, system)
 
 
 @themed
@@ -107,9 +97,10 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     )
     style_of = styles(cells)
     outliers = windows[windows["outlier"]]
+    probed = ["the server's CPUs"] if windows["speed_ratio"].notna().any() else []
     chart, axes = panels(
-        ["the server's CPUs", *(workload_title(cells, workload) for workload in workloads)],
-        [_PANEL_ROWS - 1] * (1 + len(workloads)),
+        [*probed, *(workload_title(cells, workload) for workload in workloads)],
+        [_PANEL_ROWS - 1] * (len(probed) + len(workloads)),
         title="Stability: speed of the CPU, and throughput of every window relative to the system's median",
         caption="CPU: share of its undisturbed speed. Others: throughput; lines: mean of a block; ringed: beyond "
         "Tukey's fences, kept; shaded: ±2 %.",
@@ -117,8 +108,9 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         f"{len(outliers)} are outliers.",
         handles=legend(systems, style_of, lines=False),
     )
-    _speed_panel(axes[0], windows, systems, style_of)
-    for ax, workload in zip(axes[1:], workloads, strict=True):
+    for ax in axes[: len(probed)]:
+        _speed_panel(ax, windows, systems, style_of)
+    for ax, workload in zip(axes[len(probed) :], workloads, strict=True):
         _stability_panel(ax, windows[windows["workload"] == workload], systems, style_of)
     return chart
 
@@ -137,12 +129,9 @@ def relative_windows(trials: pd.DataFrame) -> pd.DataFrame:
 def _speed_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_of: Mapping[str, Style]) -> None:
     rows = windows.assign(speed=100 * windows["speed_ratio"])
     ax.axhline(100, color=QUIET, linewidth=0.8)
-    if rows["speed"].notna().any():
-        palette = {system: style_of[system].color for system in systems}
-        common: dict[str, Any] = {"x": "block", "y": "speed", "native_scale": True, "legend": False, "ax": ax}
-        sns.stripplot(rows, hue="system", hue_order=systems, palette=palette, size=4, alpha=0.75, dodge=True, **common)
-    else:
-        ax.text(0.5, 50, "no probe ran", ha="center", transform=ax.get_xaxis_transform(), color=QUIET)
+    palette = {system: style_of[system].color for system in systems}
+    common: dict[str, Any] = {"x": "block", "y": "speed", "native_scale": True, "legend": False, "ax": ax}
+    sns.stripplot(rows, hue="system", hue_order=systems, palette=palette, size=4, alpha=0.75, dodge=True, **common)
     ax.set_ylim(0, 110)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
@@ -155,21 +144,21 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_
     ax.axhline(0, color=QUIET, linewidth=0.8)
     rows = windows.assign(offset=100 * (windows["relative_ratio"] - 1))
     # Systems stand beside each other within a block, so that none hides another.
-    common: dict[str, Any] = {"x": "block", "y": "offset", "hue": "system", "hue_order": systems, "native_scale": True}
-    common |= {"palette": {system: style_of[system].color for system in systems}, "legend": False, "ax": ax}
-    spread = 0.8 - 0.8 / len(systems)
-    sns.stripplot(rows, dodge=True, jitter=False, size=4, alpha=0.75, **common)
-    sns.pointplot(rows, dodge=spread, errorbar=None, linewidth=1.0, markers="", alpha=0.8, **common)
-    odd = rows[rows["outlier"]]
-    # Where seaborn put them: beside each other within the least distance of two blocks.
     width = 0.8 * float(np.diff(np.unique(rows["block"])).min(initial=1.0)) / len(systems)
-    beside = [systems.index(system) - (len(systems) - 1) / 2 for system in odd["system"]]
-    places = odd["block"].to_numpy(float) + np.array(beside, dtype=float) * width
-    ax.scatter(places, odd["offset"], s=64, linewidths=1.2, facecolors="none", edgecolors=BAD, zorder=3)
+    shift = {system: (place - (len(systems) - 1) / 2) * width for place, system in enumerate(systems)}
+    rows["place"] = rows["block"] + rows["system"].map(shift)
+    for system in systems:
+        own, color = rows[rows["system"] == system].sort_values("block"), style_of[system].color
+        means = own.groupby("place")["offset"].mean()
+        dots = ax.scatter(own["place"], own["offset"], s=14, color=color, alpha=0.75, linewidths=0)
+        for part in (dots, *ax.plot(means.index, means, color=color, linewidth=1.0, alpha=0.8)):
+            mark(part, system, system)
+    odd = rows[rows["outlier"]]
+    ax.scatter(odd["place"], odd["offset"], s=64, linewidths=1.2, facecolors="none", edgecolors=BAD, zorder=3)
     reach = max(3.0, 1.15 * float(rows["offset"].abs().max()))
     ax.set_ylim(-reach, reach)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+.0f} %" if value else "0 %"))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(f"{value:+.0f} %") if value else "0 %"))
     ax.set_xlabel("block (in the order measured)")
     ax.set_ylabel("from the median")
 
