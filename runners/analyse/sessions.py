@@ -23,8 +23,10 @@ class CostSpread:
 
     Attributes
     ----------
-    costs : base_workload, system, run_id, cpu_per_request_s
-    sessions_count : runs, this one included
+    costs : pd.DataFrame
+        Columns base_workload, system, run_id, cpu_per_request_s.
+    sessions_count : int
+        Number of runs, this one included.
     """
 
     costs: pd.DataFrame

@@ -38,9 +38,9 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://127.0.0.1:PORT`.
-    services
+    services : Sequence[Service]
         What the server says that it serves.
     """
     findings: list[Finding] = []
@@ -57,7 +57,7 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
 
 
 def check_absence(base_url: str, services: Sequence[Service]) -> Iterator[Finding]:
-    """Send many requests at once for what needs a database that is away, and for something else behind them."""
+    """Send many requests at once that need a database which is away, and a plain one behind them."""
     others = [service for service in services if not WORKLOADS[service.workload].errors_are_json]
     others = [service for service in others if "{" not in service.path]
     for service in services:

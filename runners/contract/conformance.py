@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from runners.contract import behaviour, runner
 from runners.contract.connection import Connection, NoResponseError
@@ -13,8 +12,8 @@ from runners.contract.decoder.reference import judge, normalised
 from runners.contract.findings import Finding, Service
 from runners.contract.runner import VectorRunner, request_of, response_difference
 from runners.contract.vectors.golden import expected, query_of
-from runners.contract.vectors.model import Vector, body_spec, load
-from runners.core.workloads import RELAY, WORKLOADS
+from runners.contract.vectors.model import RequestParts, Vector, body_spec, load
+from runners.core.workloads import RELAY, WORKLOADS, Expectation
 
 
 @dataclass(frozen=True)
@@ -37,13 +36,13 @@ def check(
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://127.0.0.1:PORT`.
-    services
+    services : Sequence[Service]
         What the server says that it serves.
-    vectors
+    vectors : Iterable[Vector] | None
         The vectors to try; those of `vectors.json` by default.
-    quick
+    quick : bool
         Whether to try only the few vectors meant for the time before every measurement (below 0.3 s).
 
     Returns
@@ -70,9 +69,9 @@ def check_without_backend(base_url: str, services: Sequence[Service]) -> list[Fi
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://127.0.0.1:PORT`.
-    services
+    services : Sequence[Service]
         All that the server says that it serves, those without a database too.
     """
     findings = check(
@@ -99,15 +98,15 @@ def quick_check(
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://127.0.0.1:PORT`.
-    service
+    service : Service
         The workload and its path.
-    body
+    body : bytes | None
         The body to send; None for workloads that send none. It need not be a batch: the reference decoder says what is expected.
-    parameters
+    parameters : Mapping[str, str] | None
         Those of the path that differ from `DEFAULT_PARAMETERS`; `ms` is the delay of ping-delay.
-    count
+    count : int | None
         The number of rows that a request of sql2 names.
     """
     vector = _vector_of(service.workload, body, tuple(sorted((parameters or {}).items())), count)
@@ -159,26 +158,26 @@ def _held(services: Iterable[Service]) -> list[Service]:
 
 @lru_cache(maxsize=1)
 def stored() -> tuple[Vector, ...]:
-    """The vectors of `vectors.json`, read once."""
+    """Return the vectors of `vectors.json`, read once."""
     return load()
 
 
 @lru_cache(maxsize=64)
 def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, str], ...], count: int | None) -> Vector:
     """Return a vector for a request that was not foreseen."""
-    request: dict[str, Any] = {"parameters": dict(parameters)}
+    request: RequestParts = {"parameters": dict(parameters)}
     if not WORKLOADS[workload].takes:
         request["suffix"] = query_of(count)
         return Vector(f"{workload} gets a response", (workload,), request, expected(workload, count))
     content = body or b""
     verdict = judge(content)
-    expect: dict[str, Any] = {"status": sorted(verdict.statuses)}
+    expect: Expectation = {"status": sorted(verdict.statuses)}
     if WORKLOADS[workload].gives == "bytes":
         expect = {"status": 413 if 413 in verdict.statuses else 200, "json": {"bytes": len(content)}}
     elif verdict.batch is not None and verdict.receipt is not None:
         expect |= {"receipt": verdict.receipt.as_json(), "echo": normalised(verdict.batch)}
     name = f"a body of {len(content)} bytes gets the response of the reference decoder"
-    return Vector(name, (workload,), request | {"body": body_spec(content)}, expect)
+    return Vector(name, (workload,), {**request, "body": body_spec(content)}, expect)
 
 
 def _of_the_server(vectors: Iterable[Vector], services: Sequence[Service]) -> Iterator[Vector]:

@@ -23,14 +23,14 @@ _TIMES = {
 }
 
 
-def drawn(expect: Mapping[str, Any], body: bytes) -> Hashable:
+def drawn(expect: Mapping[str, object], body: bytes) -> Hashable:
     """Return what was made anew for a response; None if the expectation is not of this kind.
 
     Parameters
     ----------
-    expect
+    expect : Mapping[str, object]
         The expectation of a vector: `greeting`, `rows`, `numbers` or `posts` (see `vectors.json`).
-    body
+    body : bytes
         The body of the response.
 
     Raises
@@ -106,7 +106,7 @@ def _json(body: bytes) -> object:
     return plain(document.root)
 
 
-def _members(value: object, names: set[str], place: str) -> dict[str, Any]:
+def _members(value: object, names: set[str], place: str) -> dict[str, object]:
     """Return an object that must have exactly these members."""
     if not isinstance(value, dict):
         raise UnexpectedError(f"{place} is {shown(value)} instead of an object")

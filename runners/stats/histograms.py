@@ -125,8 +125,10 @@ def trimmed_mean(values: ArrayLike, counts: ArrayLike, fraction: float = 0.01) -
 
     Parameters
     ----------
-    values, counts : the histogram
-    fraction : what to leave out at each end, at least 0 and less than 0.5
+    values, counts : ArrayLike
+        The histogram.
+    fraction : float
+        Share of the samples to leave out at each end, at least 0 and less than 0.5.
     """
     if not 0 <= fraction < 0.5:
         raise ValueError(f"cannot leave out {fraction} of the samples at each end")

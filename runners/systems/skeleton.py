@@ -22,9 +22,12 @@ def new_server(name: str, like: str = "", folder: Path = SERVERS) -> str:
 
     Parameters
     ----------
-    name : of the folder, and so of the system
-    like : a server whose folder is copied; empty: a small one in Go, which serves ``ping``
-    folder : that of all servers
+    name : str
+        Name of the folder and of the system.
+    like : str
+        A server whose folder is copied; empty: a small one in Go, which serves ``ping``.
+    folder : Path
+        Parent of all servers' folders.
 
     Raises
     ------

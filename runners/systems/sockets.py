@@ -22,7 +22,7 @@ _SOCK_DIAG, _BY_FAMILY, _REQUEST_DUMP, _DONE, _NETLINK_HEADER_BYTES = 4, 20, 0x3
 
 
 def listening_inodes(port: int) -> set[int]:
-    """The sockets that listen on `port`, on any address."""
+    """Return the sockets that listen on `port`, on any address."""
     found: set[int] = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         path = Path(table)
@@ -90,7 +90,7 @@ def accepted_count() -> int:
 
 
 def socket_inodes(pid: int) -> set[int]:
-    """The sockets that a process holds; empty when it is gone."""
+    """Return the sockets that a process holds; empty when it is gone."""
     found: set[int] = set()
     try:
         for entry in Path(f"/proc/{pid}/fd").iterdir():

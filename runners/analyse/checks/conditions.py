@@ -154,8 +154,8 @@ def _taken(
     taken = []
     for raw, result in windows:
         for row in window_usage(record, raw, result.requests_count):
-            usual = fmean(idle.get(cpu, 0.0) for cpu in parse_cpu_list(record.cpus[row["role"]]))
-            taken.append((row["role"], max(0.0, row[column] - usual)))
+            usual = fmean(idle.get(cpu, 0.0) for cpu in parse_cpu_list(record.cpus[row.role]))
+            taken.append((row.role, max(0.0, getattr(row, column) - usual)))
     worst = max((share for _, share in taken), default=math.nan)
     of_server = max((share for role, share in taken if role == "server"), default=math.nan)
     detail = f"at most {worst:.1%} of the pinned CPUs' time {what}" if taken else "not sampled"

@@ -134,7 +134,7 @@ def connections_open(record: TrialRecord, windows: Windows) -> Check:
 
 
 def errors_by_kind(record: TrialRecord, windows: Windows) -> Check:
-    """Show errors as what the server makes of so many connections: they do not make the trial void."""
+    """Return errors as what the server makes of so many connections: they do not make the trial void."""
     kinds = ("connect", "read", "write", "timeout", "status")
     counts = {kind: sum(getattr(result.errors, f"{kind}_count") for _, result in windows) for kind in kinds}
     named = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)

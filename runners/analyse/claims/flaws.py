@@ -63,7 +63,7 @@ class Flaw(Written):
 
     @property
     def cells(self) -> tuple[FlawedCell, ...]:
-        """Both cells, or none."""
+        """Return both cells, or none."""
         return (self.having, self.without) if self.having and self.without else ()
 
 

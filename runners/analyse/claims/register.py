@@ -84,14 +84,14 @@ class Claim(Written):
 
     @property
     def cells(self) -> tuple[CellName, ...]:
-        """The cells that it is about, in its order."""
+        """Return the cells that it is about, in its order."""
         count = max(len(self.systems), len(self.workloads))
         systems, workloads = (names * count if len(names) == 1 else names for names in (self.systems, self.workloads))
         return tuple(map(CellName, systems, workloads))
 
     @property
     def pairs(self) -> tuple[tuple[CellName, CellName], ...]:
-        """The pairs that the claim compares, the cell with less of the metric first; a ratio's pair in its own order."""
+        """Return the pairs that the claim compares, the cell with less of the metric first; a ratio's pair in its own order."""
         first, others = self.cells[:1], self.cells[1:]
         if self.kind == "least":
             return tuple(itertools.product(first, others))

@@ -22,8 +22,10 @@ class SelectedRun:
 
     Attributes
     ----------
-    results : of the run that decides; None: there is none
-    why : why there is none, or which better runs were passed over
+    results : Results | None
+        Results of the run that decides; None: there is none.
+    why : str
+        Reason why there is none, or which better runs were passed over.
     """
 
     experiment: str

@@ -47,9 +47,12 @@ class Case:
 
     Attributes
     ----------
-    name : a sentence that holds for a proxy that does it
-    severity : ``required`` where the experiment cannot do without, ``reported`` for what its users should know
-    attempt : tries it, and raises `DifferenceError` or `OSError`
+    name : str
+        A sentence that holds for a proxy that does it.
+    severity : Severity
+        ``required`` where the experiment cannot do without, ``reported`` for what its users should know.
+    attempt : Callable[[Proxy], None]
+        Tries it, and raises `DifferenceError` or `OSError`.
     """
 
     name: str
@@ -63,7 +66,7 @@ def _same(got: bytes | str, expected: bytes | str, what: str) -> None:
 
 
 def _digest(blocks: int) -> str:
-    """The hash of so many blocks one behind the other."""
+    """Return the hash of so many blocks one behind the other."""
     digest = sha256()
     for _ in range(blocks):
         digest.update(_BLOCK)

@@ -109,7 +109,7 @@ def _texts() -> Iterator[Vector]:
         "the first and the last pair of surrogates": r"\uD800\uDC00\uDBFF\uDFFF",
         "escapes next to the surrogates": r"\ud7ff\ue000",
         "an escaped non-character": r"\uffff\ufffe",
-        "an escaped backslash before what looks like a surrogate": r"\\ud800",
+        "an escaped backslash before the digits of a surrogate": r"\\ud800",
         "characters of two, three and four bytes": f"\u00e9\u4e2d{_EMOJI}",
         "the first and last characters of each length": "\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff",
         "a byte order mark inside": "a\ufeffb",
