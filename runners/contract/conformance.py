@@ -20,12 +20,11 @@ from runners.core.workloads import RELAY, WORKLOADS, Expectation
 class Probe:
     """The outcome of one request: how its response differs (None: it does not), and how many bytes were received.
 
-    `varies` says that right responses to this request may differ in length, `body_bytes` what of them is not headers.
+    `body_bytes` are those that are not headers.
     """
 
     difference: str | None
     response_bytes: int
-    varies: bool = False
     body_bytes: int = 0
 
 
@@ -118,7 +117,7 @@ def quick_check(
             difference = difference or runner.unchanged(connection, message, vector, service.workload, response)
         except NoResponseError as error:
             return Probe(str(error), 0)
-    return Probe(difference, response.raw_bytes, bool(WORKLOADS[service.workload].dynamic), len(response.body))
+    return Probe(difference, response.raw_bytes, len(response.body))
 
 
 def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Finding]:
@@ -132,28 +131,6 @@ def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Findi
             if WORKLOADS[service.workload].gives not in ("", "any JSON"):
                 run.try_all([_vector_of(service.workload, body, (), None)], service)
     return run.findings
-
-
-def storm(base_url: str, services: Iterable[Service], requests_count: int = 10_000) -> list[Finding]:
-    """Send so many bad requests, short ones over and over, then a good one to each service.
-
-    The memory of the server is for the caller to inspect, before and after.
-    """
-    with Connection(base_url) as connection:
-        run = VectorRunner(connection)
-        for service in (chosen := _held(services)):
-            bad = [vector for vector in stored() if service.workload in vector.workloads and _is_short_and_bad(vector)]
-            rounds = requests_count // len(chosen) // len(bad) + 1
-            run.try_all((vector for _ in range(rounds) for vector in bad), service)
-        for service in chosen:
-            good = [vector for vector in stored() if service.workload in vector.workloads and vector.quick]
-            run.try_all(good, service)
-    return run.findings
-
-
-def _held(services: Iterable[Service]) -> list[Service]:
-    """Return the services that bad requests are sent to: those that take a body and are held to what they make of it."""
-    return [service for service in services if WORKLOADS[service.workload].gives not in ("", "any JSON")]
 
 
 @lru_cache(maxsize=1)
@@ -185,7 +162,3 @@ def _of_the_server(vectors: Iterable[Vector], services: Sequence[Service]) -> It
     served = {service.path for service in services}
     if {service.workload for service in services} != {RELAY}:
         yield from (vector for vector in vectors if not vector.workloads and vector.request["path"] not in served)
-
-
-def _is_short_and_bad(vector: Vector) -> bool:
-    return vector.statuses == {400} and vector.body is not None and len(vector.body) < 2000

@@ -21,7 +21,6 @@ from runners.core.project import CONTRACT_DATA
 
 HEADING = "A blog of six posts"
 FOOTER = "Six of fifty posts, drawn anew for every reader."
-POSTS_COUNT = 50
 ROWS_COUNT = 10_000
 MOST_ROWS = 500
 
