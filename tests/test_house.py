@@ -114,6 +114,31 @@ def test_objects_of_any_content_stay_where_json_enters_or_leaves(name):
     assert bool(held) <= (name in JSON_BOUNDARY), f"{name}: give the record a type"
 
 
+def missing_references(text: str) -> list[str]:
+    """Return the references of docstrings to modules of the project, or to names in them, that are not there."""
+    missing = []
+    for reference in re.findall(r":(?:class|func|meth|mod):`~?(runners[\w.]+)`", text):
+        module = next(
+            (name for name in sorted(NAMES, key=len, reverse=True) if f"{reference}.".startswith(f"{name}.")), ""
+        )
+        name = reference.removeprefix(module).strip(".").split(".")[0]
+        if not module or (
+            name and not re.search(rf"^ *(class|def) {name}\b|^{name}\b.*=", NAMES[module].read_text(), re.MULTILINE)
+        ):
+            missing.append(reference)
+    return missing
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_no_reference_of_a_docstring_is_dead(module):
+    assert missing_references(module.read_text()) == []
+
+
+def test_a_dead_reference_is_found():
+    text = ":class:`runners.core.load.Load`, :func:`runners.core.load.gone`, :mod:`runners.core.gone`, :mod:`runners.core.load`"
+    assert missing_references(text) == ["runners.core.load.gone", "runners.core.gone"]
+
+
 def test_no_module_stands_outside_a_room():
     assert {path.name for path in (PROJECT / "runners").glob("*.py")} == {"__init__.py", "__main__.py"}
 

@@ -215,7 +215,7 @@ def peak_interval(peaks: NDArray[np.float64]) -> Interval:
     if not len(peaks):
         return UNKNOWN  # no window lasted long enough to be sampled twice
     largest, mean = peaks.max(), mean_interval(peaks)
-    # Of one launch, not of the mean over launches: √n as wide. NaN for one launch alone.
+    # The interval of one launch is √n times as wide as that of their mean. NaN for one launch alone.
     arm = (mean.high - mean.value) * np.sqrt(len(peaks))
     return Interval(largest, np.minimum(largest, mean.value - arm), np.maximum(largest, mean.value + arm))
 

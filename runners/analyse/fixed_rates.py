@@ -87,7 +87,7 @@ def latencies_of(latency: pd.DataFrame, cells: pd.DataFrame) -> Latencies:
 
 
 def added_latencies(latencies: Latencies, workloads: Iterable[str], direct: str) -> pd.DataFrame:
-    """Return what each system adds to the time of direct access, in seconds; columns `ADDED_COLUMNS`."""
+    """Return the time that each system adds to direct access, in seconds; columns `ADDED_COLUMNS`."""
     rows = []
     for workload in workloads:
         systems = [system for (system, of), blocks in latencies.cells.items() if of == workload and blocks]
@@ -185,7 +185,7 @@ def half_load(levels: pd.DataFrame) -> pd.DataFrame:
     equal = equal_rates(levels)
     parts = []
     for _, rows in equal.groupby("base_workload", sort=False):
-        # Of the slowest, the equal rate is the largest share of its own capacity.
+        # The equal rate is the largest share of capacity for the slowest system.
         share = rows["share"].astype(float).fillna(rows["own_share"].groupby(rows["offered_rps"]).transform("max"))
         away = (share.fillna(HALF) - HALF).abs()
         parts.append(rows[rows["offered_rps"] == rows.loc[away.idxmin(), "offered_rps"]])

@@ -87,7 +87,7 @@ def published_workloads(folder: Path = PUBLISHED) -> dict[str, PublishedWorkload
 
 
 def read_toml(path: Path, kind: type[T]) -> T:
-    """Return what a TOML file holds, validated as `kind`.
+    """Return the content of a TOML file, validated as `kind`.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
         label = str(row["workload"])
         level = levels.get(label, PublishedWorkload(name=label))
         row |= {"workload_name": level.name, "shape_connections_count": level.connections}
-    # Of one cell a tool's output says one thing, a sentence beside it another.
+    # One cell may have figures from a tool's output and from a sentence beside it: the first of each column counts.
     keys = ["source", "experiment", "system", "workload"]
     return pd.DataFrame(rows).groupby(keys, sort=False, as_index=False).first()
 

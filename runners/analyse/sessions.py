@@ -41,7 +41,7 @@ class CostSpread:
 
 
 def cost_spread(results: Results) -> CostSpread:
-    """Return what this run and the newest others of the same machine, versions and parameters say."""
+    """Return the costs in this run and in the newest others of the same machine, versions and parameters."""
     found = [results]
     for run in reversed(runs(results.run.experiment, results.run.base)):
         if run.run_id != results.run.run_id and len(found) < MOST_SESSIONS and _is_alike(results, run):

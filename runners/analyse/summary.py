@@ -20,7 +20,7 @@ from runners.stats.estimates import interval_in
 from runners.store.runs import comparison_folder, processed_folder
 
 TABLES = ("trials", "latency", "usage", "checks")
-"""Of :class:`runners.analyse.tables.Tables`, those that are written as Parquet."""
+"""Names of the :class:`runners.analyse.tables.Tables` that are written as Parquet."""
 # The label of a workload says as much as its columns, and the warnings as much as the remarks.
 _NOT_IN_SUMMARY = workload_columns(Workload("")).keys() - {"workload"} | {"remarks", "planned_workload"}
 _INTERVALS = [("throughput", "_rps"), ("cpu_per_request", "_s")]

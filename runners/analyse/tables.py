@@ -196,7 +196,7 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> Ro
         **{f"errors_{name}": count for name, count in asdict(result.errors).items()},
         "startup_s": record.startup_s,
         "block_s": record.block_s,
-        # Of the trial's process, where it had one of its own.
+        # Memory of the trial's process, where it had one of its own.
         **{
             f"memory_{when}_{name}": getattr(getattr(record, f"memory_{when}"), name, np.nan)
             for when in ("before", "after")

@@ -31,7 +31,7 @@ Windows = Sequence[tuple[WindowRecord, LoadResult]]
 _IDLE_WORK = 0.25
 _UNSEEN_TOLERANCE = 0.05
 PROBED = ("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz")
-# What the fastest windows saw, but for a few that may be lucky, is the undisturbed speed.
+# The undisturbed speed is that of the fastest windows, without a few that may be lucky.
 _UNDISTURBED = 0.95
 
 
@@ -108,7 +108,7 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
             other_fraction = max(0.0, visible, unattributed - _IDLE_WORK * (1 - busy) - _UNSEEN_TOLERANCE)
         used = own_s / (ran_s * len(cpus))
         if last.co_scheduled_cpu_s is not None:
-            # What is its own is of the time in which it ran, all else of all the time: it is busy as far as both together say.
+            # Its own part refers to the time in which it ran, all else to the whole time: busy is the sum of both.
             busy = min(1.0, used + unattributed + steal + known_s / available_s)
         cpu_s = raw.server_cpu_s if role == "server" else own_s
         ticks = end.user_s - start.user_s, end.system_s - start.system_s
@@ -155,7 +155,7 @@ def _fractions(
 
 
 def seen_by_probes(record: TrialRecord, raw: WindowRecord) -> dict[str, float]:
-    """Return what the probes on the server's CPUs saw in a window, means over the CPUs; NaN where one is missing.
+    """Return the readings of the probes on the server's CPUs in a window, means over the CPUs; NaN where one is missing.
 
     That is a check and a column, and never a correction.
     """

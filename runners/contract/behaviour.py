@@ -22,9 +22,9 @@ _SIDE_BY_SIDE = 40
 _SIDE_BY_SIDE_S = 0.15
 _DRAWS = 12
 _DRAWN_FROM_S = 0.1
-# What the path of a random delay has instead of "/delay/".
+# The path of a random delay has this instead of "/delay/".
 _RANDOM = "/rand_delay/"
-# How much later than requested a response may come on a busy machine.
+# A response may come so much later than requested on a busy machine.
 _PATIENCE_S = 1.0
 # Timers count in whole ticks of their clock; a response must not be earlier by more than this.
 _TICK_S = 0.0005

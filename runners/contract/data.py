@@ -25,7 +25,7 @@ ROWS_COUNT = 10_000
 MOST_ROWS = 500
 
 _LINE = "Line {number:03} of a short text that a proxy hands on: it must arrive whole, in order, and as it was sent."
-# What every hundredth name ends with: characters that JSON escapes, and some of two, three and four bytes.
+# Ending of every hundredth name: characters that JSON escapes, and some of two, three and four bytes.
 _ODD_ENDING = ' "Zoë\'s" <5 % & 3 €> \\ 🚂'
 
 _VOID = ("meta", "img")
@@ -149,7 +149,7 @@ def titles_of(body: bytes, count: int) -> frozenset[str]:
 
 
 def page_pieces(chosen: list[Post]) -> list[str]:
-    """Return what a page of these posts is made of: tags as they are written, and texts with a = before them."""
+    """Return the pieces of a page of these posts: tags as they are written, and texts with a = before them."""
     pieces = ["<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">']
     pieces += [
         *_element("title", HEADING),

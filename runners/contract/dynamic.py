@@ -13,7 +13,7 @@ from runners.contract.findings import UnexpectedError, shown
 
 GREETING = "Hello, world!"
 NUMBERS_BELOW = 1000
-# How far the clock of a response may be from this machine's, which is the same one.
+# Tolerance of the time in a response: its server runs on this machine.
 CLOCK_S = 2.0
 
 # Encoders may leave trailing zeros out, so that a time now and then has fewer digits than its clock.
@@ -24,7 +24,7 @@ _TIMES = {
 
 
 def drawn(expect: Mapping[str, object], body: bytes) -> Hashable:
-    """Return what was made anew for a response; None if the expectation is not of this kind.
+    """Return the dynamic part of a response; None if the expectation has none.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from runners.core.workloads import WORKLOADS, Expectation
 
 # The clock of the response is the one of this machine; servers renew the date about once a second.
 _OLDEST_DATE_S = 10.0
-# How soon a response must be there that says that the database is not.
+# A response that reports an absent database must come within this time.
 _SOON_S = 3.0
 
 

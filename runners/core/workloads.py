@@ -162,7 +162,7 @@ _ALL = (
         good="blog shows 6 posts",
         content_type="text/html",
         dynamic="random",
-        # Of 200 honest pages, fewer than 1 in 10^9 series lack one of the fifty posts; the other draws are wider.
+        # Fewer than 1 in 10^9 series of 200 random pages lack one of the fifty posts. The draws of the other workloads are wider.
         draws_count=200,
         size_tolerance=0.25,
         connections_parameter="blog_connection_counts",

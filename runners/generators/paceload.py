@@ -164,7 +164,7 @@ class Paceload:
             raise GeneratorError("the service times are not as many as the completed requests")
         return LoadResult(
             requests_count=report.completed,
-            # Of an open loop, responses are to the arrivals of this time, even those that come after it.
+            # In an open loop, responses belong to the arrivals of this time, even those that come after it.
             duration_s=report.duration_s if load.rate_rps else max(report.duration_s, report.elapsed_s),
             read_bytes=report.read_bytes,
             connections_count=load.connections,
@@ -194,7 +194,7 @@ class Paceload:
 
 
 def report_of(stdout: str) -> PaceloadReport:
-    """Return what paceload printed.
+    """Return the parsed report of paceload.
 
     Raises
     ------

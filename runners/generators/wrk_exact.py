@@ -20,9 +20,9 @@ from runners.stats import histograms
 
 _MARKER = "wrkbook "
 PARTS = 256
-"""Of the expected interval, where these are at least two microseconds long."""
+"""Number of parts of the expected interval, where these are at least two microseconds long."""
 COARSE_PARTS = 32
-"""Of a warm-up's, whose latencies are checked when they are printed and not read again."""
+"""The same for a warm-up: its latencies are checked when they are printed, and not read again."""
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ def _logarithms(values: Launches) -> Floats:
 
 
 def _exponential(interval: Interval) -> Interval:
-    # Of two launches that differ much the interval may reach beyond the largest number there is.
+    # The interval of two launches that differ much may reach beyond the largest float.
     with np.errstate(over="ignore"):
         return Interval(*(float(np.exp(end)) for end in (interval.value, interval.low, interval.high)))
 

@@ -13,7 +13,7 @@ from runners.core.load import Histogram
 MIN_SAMPLES_BEYOND = 10
 
 DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 2e-3
-"""Of ``servers/calibration``: /delayed, /stalled (for how long, how often), /work."""
+"""Times of ``servers/calibration``: the delay of /delayed, length and period of the stalls of /stalled, the work of /work."""
 
 
 def correct(histogram: Histogram, expected_us: int) -> Histogram:

@@ -118,7 +118,7 @@ def _by_hand(command: list[str]) -> str:
 
 
 def namespace_remedy() -> str:
-    """Return what root can do so that this user may make sandboxes."""
+    """Return the remedy that root has where this user may not make sandboxes."""
     settings = {
         "kernel/unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "kernel/apparmor_restrict_unprivileged_userns": ("1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),

@@ -13,7 +13,7 @@ from runners.systems.catalogue import Catalogue, Server, check_name, load_server
 
 SKELETON = Path(__file__).parent / "new_server"
 _TITLE = re.compile(r"^title\s*=.*$", re.MULTILINE)
-# What building and testing beside the sources leaves there.
+# Files that building and testing leave beside the sources.
 _LEFT_OVER = shutil.ignore_patterns("node_modules", "build", "target", "__pycache__", ".*cache")
 
 

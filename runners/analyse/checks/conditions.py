@@ -25,7 +25,7 @@ _NOISE_TOLERANCE = 0.02
 _TAKEN_TOLERANCE = 0.10
 # A machine on which other processes use more than this is not idle: the rest counts as other load.
 _MOST_IDLE_SHARE = 0.03
-# Of the CPUs' clock frequency within a trial.
+# Tolerated change of the CPUs' clock frequency within a trial.
 _FREQUENCY_TOLERANCE = 0.10
 _STALL_TOLERANCE = 0.01
 
@@ -138,7 +138,7 @@ def memory_pressure(record: TrialRecord, windows: Windows) -> Check:
 
 
 def _pressures(windows: Windows, name: str) -> list[tuple[float, float]]:
-    """Return a value of :class:`runners.core.trial_record.Pressure` in the first and last sample of each window, where it is known."""
+    """Return a value of :class:`runners.core.sample.Pressure` in the first and last sample of each window, where it is known."""
     found = []
     for raw, _ in windows:
         samples = [getattr(sample.pressure, name) for sample in raw.samples]

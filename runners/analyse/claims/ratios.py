@@ -22,7 +22,7 @@ from runners.stats.verdicts import band
 
 # Read from the kernel, whichever generator makes the load.
 _OF_THE_SERVER = {"build_s", "rss_peak_bytes", "threads_count", "cpu_per_request_s"}
-# Of times: at a fixed rate they depend on when requests are sent.
+# Statistics of times: at a fixed rate they depend on when requests are sent.
 _TIMES = {*STATISTICS, "mean_s", "stddev_s", "max_s"}
 # Sums over all windows of a run: there is nothing to estimate.
 _COUNTS = {"errors_count", "threads_count"}
@@ -139,7 +139,7 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
         interval, launches = found.interval, float(found.blocks_count)
     else:
         here, theirs = amount(run, metric, first), amount(run, metric, second)
-        # Of counts, none against some is decided, and so is none against none.
+        # Counts of zero are decided: against some, and against zero.
         known = here.value > 0 and theirs.value > 0
         interval = ratio_of(here, theirs) if known else Interval(*[over(here.value, theirs.value)] * 3)
         launches = min(float(row["launches_count"]) for row in rows)

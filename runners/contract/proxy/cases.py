@@ -30,7 +30,7 @@ _BLOCK = random.Random(6).randbytes(_MIB)
 _ANSWER = _BLOCK[:10_000]
 _LARGE_BLOCKS = 10
 _SLOW_BLOCKS = 64
-# What a proxy may hold of one slow connection: the buffers of any that has bounds, far below the 64 MiB that wait.
+# Most memory of a proxy for one slow connection: above any bounded buffers, and far below the 64 MiB that wait.
 _HELD_BYTES = 16 * _MIB
 _STILL_S = 0.5
 _SIDE_BY_SIDE = 200

@@ -15,7 +15,7 @@ from hashlib import sha256
 from types import TracebackType
 
 LOOPBACK = "127.0.0.1"
-# How long a proxy may be silent where nothing else is said.
+# Longest silence of a proxy, unless a case says otherwise.
 PATIENCE_S = 5.0
 _TOKEN_BYTES = 8
 _CHUNK_BYTES = 64 * 1024

@@ -15,7 +15,7 @@ SAMPLE = (
 )
 SMALLEST = '{"operations":[{"method":"POST","relative-url":"u","body":{"filters":[{"column":"c","value":0.1}]}}]}'
 
-# What an array of each kind holds, and the smallest batch with the place for its elements.
+# Kind of array → an element of it, and the smallest batch with a place for such elements.
 ELEMENTS = {"operations": SMALLEST[15:-2], "filters": '{"column":"c","value":0.1}', "readColumns": '{"column":"c"}'}
 SMALLEST_WITH = {
     "operations": '{"operations":[@]}',

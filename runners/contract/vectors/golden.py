@@ -107,13 +107,13 @@ _RESOURCES = named(takes="", refuses=True)
 
 
 def expected(workload: str, count: int | None = None) -> Expectation:
-    """Return what is expected of a good request, of so many rows; for workloads that take a body, only the status."""
+    """Return the expected response to a good request of so many rows; of workloads that take a body, only the status."""
     good: Expectation = {"status": 200, **WORKLOADS[workload].response}
     return good if count is None else {**good, "rows": count}
 
 
 def query_of(count: int | None) -> str:
-    """Return what a path is followed by for so many rows."""
+    """Return the query of a path for so many rows."""
     return "" if count is None else f"?count={count}"
 
 

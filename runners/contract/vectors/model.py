@@ -112,7 +112,7 @@ def for_batch(name: str, body: str | bytes | list[Part], *statuses: int, quick: 
 
 
 def body_spec(body: str | bytes) -> Body:
-    """Return what a stored request has for such a body."""
+    """Return the body of a stored request."""
     if isinstance(body, str):
         return {"text": body}
     try:
