@@ -30,6 +30,19 @@ FLOORS = [
     {"__main__"},
 ]
 LONGEST_MODULE_LINES = 250
+# Where JSON enters or leaves: only these modules of the rooms below `measure` hold objects of any content. Elsewhere records are types.
+JSON_BOUNDARY = {
+    "runners.core.parameters": "values of a notebook's cells before they are checked",
+    "runners.core.project": "the parameter cell of a notebook",
+    "runners.core.run_manifest": "facts that are shown and compared, and never computed with",
+    "runners.generators.autocannon": "the result that the tool prints",
+    "runners.generators.wrk_exact": "the statistics that the script of the tool prints",
+    "runners.machine.facts": "facts of the machine for the manifest",
+    "runners.store.ledger": "reads and writes records",
+    "runners.store.migrations": "content of older schemas",
+    "runners.store.runs": "reads summary.json",
+    "runners.analyse.summary": "writes summary.json",
+}
 STATISTICS = {"numpy", "pandas", "scipy", "statsmodels", "runners"}
 NAMES = {".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
 
@@ -93,6 +106,37 @@ def test_statistics_know_no_file_and_no_system(name):
     top = {other.split(".")[0] for other in imported_modules(NAMES[name])}
     assert top - set(sys.stdlib_module_names) <= STATISTICS
     assert not top & {"pathlib", "os", "subprocess"}
+
+
+@pytest.mark.parametrize("name", sorted(name for name in NAMES if name != "runners" and floor(name) < 5))
+def test_objects_of_any_content_stay_where_json_enters_or_leaves(name):
+    held = re.findall(r"\b(?:dict|Mapping)\[str, Any\]", NAMES[name].read_text())
+    assert bool(held) <= (name in JSON_BOUNDARY), f"{name}: give the record a type"
+
+
+def missing_references(text: str) -> list[str]:
+    """Return the references of docstrings to modules of the project, or to names in them, that are not there."""
+    missing = []
+    for reference in re.findall(r":(?:class|func|meth|mod):`~?(runners[\w.]+)`", text):
+        module = next(
+            (name for name in sorted(NAMES, key=len, reverse=True) if f"{reference}.".startswith(f"{name}.")), ""
+        )
+        name = reference.removeprefix(module).strip(".").split(".")[0]
+        if not module or (
+            name and not re.search(rf"^ *(class|def) {name}\b|^{name}\b.*=", NAMES[module].read_text(), re.MULTILINE)
+        ):
+            missing.append(reference)
+    return missing
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_no_reference_of_a_docstring_is_dead(module):
+    assert missing_references(module.read_text()) == []
+
+
+def test_a_dead_reference_is_found():
+    text = ":class:`runners.core.load.Load`, :func:`runners.core.load.gone`, :mod:`runners.core.gone`, :mod:`runners.core.load`"
+    assert missing_references(text) == ["runners.core.load.gone", "runners.core.gone"]
 
 
 def test_no_module_stands_outside_a_room():

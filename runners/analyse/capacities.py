@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +17,10 @@ from runners.analyse.comparisons import Sides, compare_sides, leader_of
 from runners.analyse.tables import response_column
 from runners.core.load import LEAST_OFFERED, MOST_LATE_SHARE
 from runners.core.parameter_values import Objective, objective
-from runners.core.records import CONFIRMATION_WINDOW, CONTROL, SEARCH_WINDOW, Bound, Interval
+from runners.core.records import CONFIRMATION_WINDOW, CONTROL, SEARCH_WINDOW, Bound, Interval, Row
 from runners.core.run_manifest import RunManifest
 from runners.machine.topology import parse_cpu_list
-from runners.stats.estimates import Comparison, as_columns, geometric_mean_interval
+from runners.stats.estimates import Comparison, as_columns, geometric_mean_interval, interval_columns
 from runners.stats.verdicts import bracket, noise_floor, verdict
 
 ROUND_RPS = 100_000.0
@@ -30,10 +29,8 @@ ROUND_RPS = 100_000.0
 _KEYS = ["base_workload", "objective", "system"]
 _LAUNCH = ["base_workload", "system", "block", "objectives"]
 _COLUMNS = [*_KEYS, "status", "launches_count", "launches_made_count", "leader", "verdict", "bound", "ratio_bound"]
-_COLUMNS += [
-    f"{stem}{end}{unit}" for stem, unit in (("capacity", "_rps"), ("ratio", "")) for end in ("", "_low", "_high")
-]
-_COLUMNS += ["cpus_count", "cpus_low_count", "cpus_high_count", "held_count", "confirmations_count", "confirmed_rps"]
+_COLUMNS += [*interval_columns("capacity", "_rps"), *interval_columns("ratio"), *interval_columns("cpus", "_count")]
+_COLUMNS += ["held_count", "confirmations_count", "confirmed_rps"]
 _VOID = "all searches are void, or the load generator was late"
 _OPPOSITE: dict[Bound, Bound] = {"at least": "at most", "at most": "at least"}
 
@@ -100,10 +97,10 @@ def build_capacities(manifest: RunManifest, trials: pd.DataFrame, failures: pd.D
     launches = launch_capacities(trials)
     searches = [label for label, workload in manifest.workloads.items() if workload.shape.objectives]
     failures = failures[failures["workload"].isin(searches)]
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for (base, text), group in launches.groupby(["base_workload", "objective"], sort=False):
         of_system = {str(name): own.set_index("block") for name, own in group.groupby("system", sort=False)}
-        about = {"base_workload": base, "objective": text, "status": "ok"}
+        about: Row = {"base_workload": base, "objective": text, "status": "ok"}
         rows += [about | row for row in _family(of_system, str(manifest.control_of))]
     frame = pd.DataFrame([*rows, *_missing(manifest, launches, trials, failures)], columns=_COLUMNS)
     cpus = len(parse_cpu_list(manifest.pinning["server"])) * ROUND_RPS
@@ -116,7 +113,7 @@ def build_capacities(manifest: RunManifest, trials: pd.DataFrame, failures: pd.D
     return frame.drop(columns=counts).merge(confirmations(trials), on=_KEYS, how="left").reindex(columns=_COLUMNS)
 
 
-def _family(of_system: dict[str, pd.DataFrame], baseline: str) -> Iterator[dict[str, Any]]:
+def _family(of_system: dict[str, pd.DataFrame], baseline: str) -> Iterator[Row]:
     """Yield the estimates of the systems of one workload under one objective, the largest first."""
     met = {name: own["capacity_rps"] for name, own in of_system.items()}
     failed = {name: own["failed_rps"].fillna(own["capacity_rps"]) for name, own in of_system.items()}
@@ -132,7 +129,7 @@ def _family(of_system: dict[str, pd.DataFrame], baseline: str) -> Iterator[dict[
         if "" not in set(of_system[name]["bound"]):
             # Every launch is a bound: how far these differ says nothing of the truth.
             estimate = Interval(estimate.value, math.nan, math.nan)
-        row: dict[str, Any] = {
+        row: Row = {
             "system": name,
             "leader": leader,
             "bound": bounds[name],
@@ -173,7 +170,7 @@ def _widened(value: Interval, *ends: Interval) -> Interval:
 
 def _missing(
     manifest: RunManifest, launches: pd.DataFrame, trials: pd.DataFrame, failures: pd.DataFrame
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Yield a row for each planned search that has no launch, with the reason."""
     known = set(launches[["base_workload", "system"]].itertuples(index=False, name=None))
     for system, label in manifest.cells:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,8 @@ from runners.analyse.checks.trial import bottleneck
 from runners.analyse.comparisons import of_cell
 from runners.analyse.tables import CORRECTED, Tables
 from runners.core.load import Histogram
-from runners.core.records import PERCENTILES, WINDOW, Interval, System, Workload, percentile_column
-from runners.core.trial_record import ROLES
+from runners.core.records import PERCENTILES, WINDOW, Interval, Row, System, Workload, percentile_column
+from runners.core.sample import ROLES
 from runners.stats import histograms
 from runners.stats.estimates import (
     UNKNOWN,
@@ -58,13 +57,12 @@ def build_cells(
     server_busy_fraction, server_used_fraction (its own part of that) and
     those of generator and backend; errors_count, bottleneck, remarks (names of failed checks), warnings (with what was found), status.
     """
-    rows = [
-        _cell(tables, of_cell(throughputs, system.name, workload.label), system, workload)
-        for system, workload in planned
-    ]
-    for row in rows:
-        if row["server"] in nonconforming:
-            row["status"] = f"failed: {nonconforming[row['server']]}"
+    rows = []
+    for system, workload in planned:
+        row = _cell(tables, of_cell(throughputs, system.name, workload.label), system, workload)
+        if system.server in nonconforming:
+            row["status"] = f"failed: {nonconforming[system.server]}"
+        rows.append(row)
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=list(dict.fromkeys([*frame.columns, *_ALWAYS])))
 
@@ -81,19 +79,19 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["system", "workload", "percentile", "value_s", "estimable"])
 
 
-def workload_columns(workload: Workload) -> dict[str, Any]:
+def workload_columns(workload: Workload) -> Row:
     """Return the columns that describe a workload: its label, and what the label stands for."""
     return {
         "workload": workload.label,
         "workload_name": workload.name,
-        "workload_title": _title(workload),
+        "workload_title": workload_title(workload),
         "base_workload": workload.base_label,
         "shape": workload.shape.name,
         "shape_connections_count": np.nan if workload.shape.connections is None else workload.shape.connections,
     }
 
 
-def _title(workload: Workload) -> str:
+def workload_title(workload: Workload) -> str:
     """Return a workload in words: ``decode, 10 operations``, ``sql2, 20 records, autocannon``."""
     words = [workload.name if workload.delay_ms is None else f"{workload.name}-{workload.delay_ms}ms"]
     for size, unit in ((workload.operations, "operation"), (workload.count, "record")):
@@ -101,7 +99,7 @@ def _title(workload: Workload) -> str:
     return ", ".join([*words, *filter(None, [workload.shape.name])])
 
 
-def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Workload) -> dict[str, Any]:
+def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Workload) -> Row:
     system, workload = planned.name, measured.label
     rows, failures, checks = (_of(table, system, workload) for table in (tables.trials, tables.failures, tables.checks))
     made = rows["block"].nunique() + failures["block"].nunique()
@@ -114,7 +112,7 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Worklo
     if not failures.empty:
         remarks.append(f"failed in {len(failures)} of {made} blocks")
         warnings.append(f"{remarks[-1]}: {failures['message'].iloc[0]}")
-    row: dict[str, Any] = {"system": system, "server": planned.server, "codec": planned.codec}
+    row: Row = {"system": system, "server": planned.server, "codec": planned.codec}
     row |= workload_columns(measured)
     row |= {"launches_count": len(launches), "launches_made_count": made}
     row |= {"remarks": remarks, "warnings": warnings, "status": "ok"}
@@ -129,14 +127,14 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Worklo
             why = f"all trials are void ({'; '.join(void['name'] + ': ' + void['detail'])})"
         return row | {"status": f"failed: {why}", "errors_count": 0}
     sound = rows[~rows["warmup"].astype(bool) & ~rows["void"].astype(bool)]
-    row |= _throughput(sound[sound["kind"] == WINDOW], launches)
-    row["achieved_fraction"] = _achieved(sound[sound["kind"] == WINDOW], row["throughput_rps"])
+    estimate, windows = geometric_mean_interval(launches.to_numpy()), sound[sound["kind"] == WINDOW]
+    row |= _throughput(windows, estimate)
+    row["achieved_fraction"] = _achieved(windows, estimate.value)
     row |= _latency([*launch_histograms(tables.latency, system, workload).values()], sound)
     return row | _cost(_of(tables.usage, system, workload), sound)
 
 
-def _throughput(windows: pd.DataFrame, launches: pd.Series) -> dict[str, Any]:
-    estimate = geometric_mean_interval(launches.to_numpy())
+def _throughput(windows: pd.DataFrame, estimate: Interval) -> Row:
     errors = {name: int(windows[name].sum()) for name in windows.columns if name.startswith("errors_")}
     errors_count, requests_count = sum(errors.values()), int(windows["requests_count"].sum())
     return {
@@ -176,7 +174,7 @@ def _latency(launches: list[Histogram], sound: pd.DataFrame) -> dict[str, float]
     return found | {"little_ratio": little}
 
 
-def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> dict[str, Any]:
+def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> Row:
     of_role = {role: usage[usage["role"] == role] for role in ROLES}
     server, generator, backend = of_role.values()
     spent = server[server["cpu_per_request_s"] > 0]
@@ -217,7 +215,7 @@ def peak_interval(peaks: NDArray[np.float64]) -> Interval:
     if not len(peaks):
         return UNKNOWN  # no window lasted long enough to be sampled twice
     largest, mean = peaks.max(), mean_interval(peaks)
-    # Of one launch, not of the mean over launches: √n as wide. NaN for one launch alone.
+    # The interval of one launch is √n times as wide as that of their mean. NaN for one launch alone.
     arm = (mean.high - mean.value) * np.sqrt(len(peaks))
     return Interval(largest, np.minimum(largest, mean.value - arm), np.maximum(largest, mean.value + arm))
 

@@ -6,23 +6,29 @@ Levels of load are shares of a capacity, with the response times and the CPU tim
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from runners.analyse.cells import workload_columns
+from runners.analyse.cells import workload_title
 from runners.core.load import LEAST_OFFERED, Histogram
-from runners.core.records import CONTROL, PERCENTILES, WINDOW, Interval, LoadProfile, percentile_column
+from runners.core.records import CONTROL, PERCENTILES, WINDOW, Interval, LoadProfile, Row, percentile_column
 from runners.core.run_manifest import PlannedLoad, RunManifest
 from runners.generators.perf_gauge import PerfGauge
 from runners.stats import histograms
-from runners.stats.estimates import HALF_A_MICROSECOND, UNKNOWN, Floats, launch_histograms, mean_interval
+from runners.stats.estimates import (
+    HALF_A_MICROSECOND,
+    UNKNOWN,
+    Floats,
+    interval_columns,
+    launch_histograms,
+    mean_interval,
+)
 
 STATISTICS = (*map(percentile_column, PERCENTILES), "tm99_s")
-ADDED_COLUMNS = ["workload", "system", "statistic", "added_s", "added_low_s", "added_high_s"]
+ADDED_COLUMNS = ["workload", "system", "statistic", *interval_columns("added", "_s")]
 
 IN_BURSTS = frozenset({PerfGauge.name})
 """Load generators whose clients tick together: half of a burst's queue is in the p50, so no system is ranked by it."""
@@ -31,15 +37,14 @@ OWN, SLOWEST = "own", "slowest"
 HALF = 0.5
 """The share of the slowest system's capacity at which CPU times are compared."""
 
-_ENDS = ("", "_low", "_high")
-_TIMES = [percentile_column(each).replace("_s", f"{end}_s") for each in PERCENTILES for end in _ENDS]
-_COST = [f"cpu_per_request{end}_s" for end in _ENDS] + ["cpu_user_per_request_s", "cpu_system_per_request_s"]
+_TIMES = [name for each in PERCENTILES for name in interval_columns(percentile_column(each).removesuffix("_s"), "_s")]
+_COST = [*interval_columns("cpu_per_request", "_s"), "cpu_user_per_request_s", "cpu_system_per_request_s"]
 _FROM_CELLS = ["base_workload", "system", "workload", "status", "launches_count", "offered_rps", *_TIMES, *_COST]
 _COLUMNS = [*_FROM_CELLS, "share", "share_of", "own_share", "achieved_fraction", "saturated"]
 
 
 def in_bursts(cells: pd.DataFrame) -> pd.Series:
-    """Return, for each cell, whether it was measured with requests in bursts."""
+    """Return for each cell whether it was measured with requests in bursts."""
     if "generator" not in cells:
         return pd.Series(data=False, index=cells.index)
     return cells["generator"].isin(IN_BURSTS)
@@ -82,7 +87,7 @@ def latencies_of(latency: pd.DataFrame, cells: pd.DataFrame) -> Latencies:
 
 
 def added_latencies(latencies: Latencies, workloads: Iterable[str], direct: str) -> pd.DataFrame:
-    """Return what each system adds to the time of direct access, in seconds; columns `ADDED_COLUMNS`."""
+    """Return the time that each system adds to direct access, in seconds; columns `ADDED_COLUMNS`."""
     rows = []
     for workload in workloads:
         systems = [system for (system, of), blocks in latencies.cells.items() if of == workload and blocks]
@@ -103,7 +108,7 @@ def _values(histogram: Histogram) -> Floats:
 def base_titles(manifest: RunManifest) -> dict[str, str]:
     """Return the label of each workload without its load → its title: ``decode, 10 operations``."""
     bare = (replace(workload, shape=LoadProfile()) for workload in manifest.workloads.values())
-    return {workload.label: str(workload_columns(workload)["workload_title"]) for workload in bare}
+    return {workload.label: workload_title(workload) for workload in bare}
 
 
 def build_levels(manifest: RunManifest, cells: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
@@ -154,7 +159,7 @@ def _achieved(trials: pd.DataFrame) -> dict[tuple[str, str], float]:
     return merged
 
 
-def _is_of(load: PlannedLoad, cell: Mapping[str, Any], baseline: str) -> bool:
+def _is_of(load: PlannedLoad, cell: Row, baseline: str) -> bool:
     """Return whether a cell was measured for a planned load; the control is where the system that it repeats is."""
     systems = load.systems
     names = {cell["system"]} | ({baseline} if cell["system"] == CONTROL else set())
@@ -180,7 +185,7 @@ def half_load(levels: pd.DataFrame) -> pd.DataFrame:
     equal = equal_rates(levels)
     parts = []
     for _, rows in equal.groupby("base_workload", sort=False):
-        # Of the slowest, the equal rate is the largest share of its own capacity.
+        # The equal rate is the largest share of capacity for the slowest system.
         share = rows["share"].astype(float).fillna(rows["own_share"].groupby(rows["offered_rps"]).transform("max"))
         away = (share.fillna(HALF) - HALF).abs()
         parts.append(rows[rows["offered_rps"] == rows.loc[away.idxmin(), "offered_rps"]])

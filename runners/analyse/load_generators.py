@@ -1,4 +1,4 @@
-"""What a run shows of its load generators: what they can drive, how they keep a schedule, and known response times."""
+"""Findings about a run's load generators: what they can drive, how they keep a schedule, and known response times."""
 
 from __future__ import annotations
 

@@ -13,14 +13,14 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from runners.core.errors import WrkbookError
 from runners.core.project import PUBLISHED
-from runners.core.records import percentile_column
+from runners.core.records import Row, percentile_column
 from runners.core.units import parse_count, parse_duration
 from runners.generators import autocannon_text, wrk_text
 
@@ -87,7 +87,7 @@ def published_workloads(folder: Path = PUBLISHED) -> dict[str, PublishedWorkload
 
 
 def read_toml(path: Path, kind: type[T]) -> T:
-    """Return what a TOML file holds, validated as `kind`.
+    """Return the content of a TOML file, validated as `kind`.
 
     Raises
     ------
@@ -123,9 +123,10 @@ def figures(folder: Path = PUBLISHED) -> pd.DataFrame:
     ]
     levels = published_workloads(folder)
     for row in rows:
-        level = levels.get(row["workload"], PublishedWorkload(name=row["workload"]))
+        label = str(row["workload"])
+        level = levels.get(label, PublishedWorkload(name=label))
         row |= {"workload_name": level.name, "shape_connections_count": level.connections}
-    # Of one cell a tool's output says one thing, a sentence beside it another.
+    # One cell may have figures from a tool's output and from a sentence beside it: the first of each column counts.
     keys = ["source", "experiment", "system", "workload"]
     return pd.DataFrame(rows).groupby(keys, sort=False, as_index=False).first()
 
@@ -136,12 +137,12 @@ def published_values(cells: pd.DataFrame) -> pd.DataFrame:
     return known.merge(cells[["system", "workload"]], on=["system", "workload"])
 
 
-def read_file(path: Path, source: Source, file: PublishedFile) -> Iterable[dict[str, Any]]:
+def read_file(path: Path, source: Source, file: PublishedFile) -> Iterable[Row]:
     """Return the rows of one file: experiment, system, workload, and what was published of them."""
     if file.tool == "table":
         return _table(path, source, file)
     parse = {"wrk": _wrk, "autocannon": _autocannon}[file.tool]
-    about = {"experiment": file.experiment, "system": file.system, "workload": file.workload}
+    about: Row = {"experiment": file.experiment, "system": file.system, "workload": file.workload}
     return [about | parse(path.read_text(encoding="utf-8"))]
 
 
@@ -173,7 +174,7 @@ def _autocannon(text: str) -> dict[str, float]:
     }
 
 
-def _table(path: Path, source: Source, file: PublishedFile) -> Iterator[dict[str, Any]]:
+def _table(path: Path, source: Source, file: PublishedFile) -> Iterator[Row]:
     with path.open(encoding="utf-8", newline="") as lines:
         for line, row in enumerate(csv.DictReader(lines), start=2):
             try:

@@ -23,17 +23,17 @@ class RunRecord:
 
     @property
     def systems(self) -> dict[str, System]:
-        """Label → what it stands for, of every planned system."""
+        """Return label → system, of every planned system."""
         return self.manifest.systems
 
     @property
     def workloads(self) -> dict[str, Workload]:
-        """Label → what it stands for, of every planned workload."""
+        """Return label → workload, of every planned workload."""
         return self.manifest.workloads
 
     @property
     def profile(self) -> str:
-        """``quick``, ``standard`` or ``publication``."""
+        """Return the profile: ``quick``, ``standard`` or ``publication``."""
         return self.manifest.profile
 
     @property
@@ -43,52 +43,52 @@ class RunRecord:
 
     @property
     def trials(self) -> pd.DataFrame:
-        """One row per window."""
+        """Return the windows, one row each."""
         return self.tables.trials
 
     @property
     def baseline(self) -> str:
-        """The first system, of which the A/A control is a second launch."""
+        """Return the first system, of which the A/A control is a second launch."""
         return str(self.manifest.control_of)
 
     @property
     def checks(self) -> pd.DataFrame:
-        """One row per trial and check."""
+        """Return the checks, one row per trial and check."""
         return self.tables.checks
 
     @property
     def usage(self) -> pd.DataFrame:
-        """One row per window and role."""
+        """Return the usage, one row per window and role."""
         return self.tables.usage
 
     @property
     def machine(self) -> Facts:
-        """Facts of the machine that measured, with the CPUs of each role as ``pinning``."""
+        """Return the facts of the machine that measured, with the CPUs of each role as ``pinning``."""
         return self.manifest.machine | {"pinning": dict(self.manifest.pinning)}
 
     @property
     def cpus(self) -> dict[str, tuple[int, ...]]:
-        """Role → its CPUs."""
+        """Return role → its CPUs."""
         return {role: parse_cpu_list(text) for role, text in self.manifest.pinning.items()}
 
     @property
     def idle_speed(self) -> pd.DataFrame:
-        """The speed of the idle machine's CPUs: cpu, at_s, mean_hz, wakes_hz."""
+        """Return the speed of the idle machine's CPUs: cpu, at_s, mean_hz, wakes_hz."""
         seen = self.manifest.about_machine.idle_speed if self.manifest.about_machine else []
         columns = ["cpu", "at_s", "mean_hz", "wakes_hz"]
         return pd.DataFrame([reading.model_dump() for reading in seen], columns=columns)
 
     @property
     def precision_ratio(self) -> float:
-        """The half-width that the run aimed at."""
+        """Return the half-width that the run aimed at."""
         return float(self.parameters["precision"])
 
     @property
     def blocks_count(self) -> int:
-        """Blocks that were measured."""
+        """Return the number of measured blocks."""
         return int(self.trials["block"].nunique())
 
     @property
     def measured_s(self) -> float:
-        """Time that the blocks took, launches and warm-ups included."""
+        """Return the time that the blocks took, launches and warm-ups included."""
         return float(self.trials.groupby("block")["block_s"].first().sum()) if len(self.trials) else 0.0

@@ -6,7 +6,6 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
@@ -20,12 +19,12 @@ from runners.analyse.recorded import RunRecord
 from runners.analyse.tables import build_tables
 from runners.analyse.usage import read_builds
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, LoadProfile
-from runners.stats.estimates import Comparison, as_columns
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, LoadProfile, Row
+from runners.stats.estimates import Comparison, as_columns, interval_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
 from runners.store.ledger import Run
 
-RATIO = ("ratio", "ratio_low", "ratio_high")
+RATIO = interval_columns("ratio")
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,15 @@ class Results(RunRecord):
 
     @cached_property
     def throughputs(self) -> pd.Series:
-        """See :func:`runners.analyse.comparisons.launch_throughputs`."""
+        """Return the throughput of each launch; see :func:`runners.analyse.comparisons.launch_throughputs`."""
         return launch_throughputs(self.trials)
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.cells.build_cells`; ``planned_workload``: without its tier of the rate; ``shade``: recorded colour."""
+        """Return the cells of :func:`runners.analyse.cells.build_cells`.
+
+        All tiers of a planned rate have one ``planned_workload``; ``shade`` is the recorded colour.
+        """
         planned = [(self.systems[system], self.workloads[workload]) for system, workload in self.manifest.cells]
         planned = [(system, workload) for system, workload in planned if not workload.shape.objectives]
         cells = build_cells(self.tables, self.throughputs, planned, self.manifest.nonconforming)
@@ -54,22 +56,22 @@ class Results(RunRecord):
 
     @cached_property
     def levels(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.fixed_rates.build_levels`."""
+        """Return the levels of load; see :func:`runners.analyse.fixed_rates.build_levels`."""
         return build_levels(self.manifest, self.cells, self.trials)
 
     @cached_property
     def capacities(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.capacities.build_capacities`."""
+        """Return the capacities; see :func:`runners.analyse.capacities.build_capacities`."""
         return build_capacities(self.manifest, self.trials, self.tables.failures)
 
     @property
     def fixed_rate(self) -> list[str]:
-        """The compared workloads at a fixed rate: there systems differ in their response times."""
+        """Return the compared workloads at a fixed rate: there systems differ in their response times."""
         return [workload for workload in self._offered if workload not in self.repeated]
 
     @cached_property
     def repeated(self) -> dict[str, str]:
-        """Workloads that repeat one of `fixed_rate` at its rate, by a second load generator → that workload."""
+        """Return the workloads that repeat one of `fixed_rate` at its rate, by a second load generator → that workload."""
         loads = self.manifest.rates.loads if self.manifest.rates else []
         shapes: dict[tuple[str, float | None], LoadProfile] = {}
         found = {}
@@ -86,7 +88,7 @@ class Results(RunRecord):
 
     @property
     def ranked(self) -> list[str]:
-        """The other compared workloads: systems differ in throughput."""
+        """Return the other compared workloads: systems differ in throughput."""
         return [workload for workload in self.manifest.compared if workload not in self._offered]
 
     @property
@@ -96,12 +98,12 @@ class Results(RunRecord):
 
     @cached_property
     def latencies(self) -> Latencies:
-        """The times of the cells that have a fixed rate: response times, where the load generator knows them."""
+        """Return the times of the cells that have a fixed rate: response times, where the load generator knows them."""
         return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.fixed_rate)])
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """Throughputs of the systems of each workload, pair by pair: a row with the ratio a over b.
+        """Return the comparisons of throughputs in each workload, pair by pair: a row with the ratio a over b.
 
         Columns
         -------
@@ -113,7 +115,7 @@ class Results(RunRecord):
         columns = ["workload", "system_a", "system_b", *RATIO, "p_value", "blocks_count", "family", "bound", "verdict"]
         return pd.DataFrame([row for workload in self.ranked for row in self._family(workload)], columns=columns)
 
-    def _family(self, workload: str) -> list[dict[str, Any]]:
+    def _family(self, workload: str) -> list[Row]:
         cells = self.cells[(self.cells["workload"] == workload) & (self.cells["status"] == "ok")].set_index("system")
         if cells.empty:
             return []
@@ -121,10 +123,10 @@ class Results(RunRecord):
         failing = set(cells.index[cells["errors_fraction"] > ERRORS_TOLERANCE])
         floor = self.noise_floor_ratio.get(workload, math.nan) - 1
 
-        def row(a: str, b: str, family: str, found: Comparison) -> dict[str, Any]:
+        def row(a: str, b: str, family: str, found: Comparison) -> Row:
             side = bound(bool(limited[a]), bool(limited[b]))
             said = "not comparable" if {a, b} & failing else verdict(found.interval, floor, side)
-            about = {"workload": workload, "system_a": a, "system_b": b, "family": family, "bound": side}
+            about: Row = {"workload": workload, "system_a": a, "system_b": b, "family": family, "bound": side}
             return about | _named(found) | {"verdict": said if family == "leader" else ""}
 
         systems = [system for system in cells.index if system != CONTROL]
@@ -137,27 +139,21 @@ class Results(RunRecord):
             family = "leader" if leader in (a, b) else "other"
             if family == "other" or {a, b} & failing:
                 a, b = (b, a) if a == leader else (a, b)
-                rows.append(row(a, b, family, self._compared((a, workload), (b, workload))))
+                rows.append(row(a, b, family, self.paired((a, workload), (b, workload))))
         if {CONTROL, self.baseline} <= set(cells.index):
             rows.append(row(CONTROL, self.baseline, "control", self._control(workload)))
         return rows
 
     def _control(self, workload: str) -> Comparison:
-        return self._compared((CONTROL, workload), (self.baseline, workload))
-
-    def _compared(self, first: tuple[str, str], second: tuple[str, str]) -> Comparison:
-        return compare_sides(self.launches(*first), self.launches(*second))
+        return self.paired((CONTROL, workload), (self.baseline, workload))
 
     def launches(self, system: str, workload: str) -> pd.Series:
         """Return block → throughput of a cell's launch, in requests per second."""
         return of_cell(self.throughputs, system, workload)
 
-    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> dict[str, float]:
-        """Return the throughput of one (system, workload) over that of another, with its unadjusted 95 % interval.
-
-        Keys: ratio, ratio_low, ratio_high, p_value, blocks_count (blocks that have both).
-        """
-        return _named(self._compared(first, second))
+    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Comparison:
+        """Return the throughput of one (system, workload) over that of another, with its unadjusted 95 % interval."""
+        return compare_sides(self.launches(*first), self.launches(*second))
 
     @cached_property
     def shape_ratios(self) -> pd.DataFrame:
@@ -174,48 +170,47 @@ class Results(RunRecord):
         for system, label in names:
             workload = self.workloads[label]
             if workload.shape.name and (system, workload.base_label) in names:
-                found = self.paired((system, label), (system, workload.base_label))
-                rows.append((system, workload.base_label, workload.shape.name, *(found[name] for name in RATIO)))
+                ratio = self.paired((system, label), (system, workload.base_label)).interval
+                rows.append((system, workload.base_label, workload.shape.name, ratio.value, ratio.low, ratio.high))
         return pd.DataFrame(rows, columns=["system", "workload", "shape", *RATIO])
 
     @cached_property
     def noise_floor_ratio(self) -> dict[str, float]:
-        """Workload → 1 and how far the control's interval reaches from 1: 1.013 is 1.3 %."""
+        """Return workload → 1 and how far the control's interval reaches from 1: 1.013 is 1.3 %."""
         floors = {workload: noise_floor(self._control(workload).interval) for workload in self.ranked}
         return {workload: 1 + floor for workload, floor in floors.items() if math.isfinite(floor)}
 
     @cached_property
     def shares(self) -> pd.DataFrame:
-        """Throughput as a share of the same server's floor with the same body."""
-        columns = ["system", "floor_system", "workload", "floor_workload"]
-        columns += ["share_ratio", "share_low_ratio", "share_high_ratio"]
+        """Return throughputs as shares of the same server's floor with the same body."""
+        columns = ["system", "floor_system", "workload", "floor_workload", *interval_columns("share", "_ratio")]
         compared = self.cells["workload"].isin(self.manifest.compared) & (self.cells["system"] != CONTROL)
         rows = []
         for cell in self.cells[compared & (self.cells["status"] == "ok")].itertuples():
             floor = (cell.server, f"{self.manifest.floor}-{cell.operations_count:.0f}")
             if not self.launches(*floor).empty:
-                found = self._compared((cell.system, cell.workload), floor).interval
+                found = self.paired((cell.system, cell.workload), floor).interval
                 rows.append((cell.system, floor[0], cell.workload, floor[1], found.value, found.low, found.high))
         return pd.DataFrame(rows, columns=columns)
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.cells.build_curves`."""
+        """Return the percentile curves; see :func:`runners.analyse.cells.build_curves`."""
         return build_curves(self.tables, self.cells)
 
     @cached_property
     def published(self) -> pd.DataFrame:
-        """The published values for the cells of this run, from another machine."""
+        """Return the published values for the cells of this run, from another machine."""
         return published_values(self.cells)
 
     @cached_property
     def builds(self) -> pd.DataFrame:
-        """See :func:`runners.analyse.usage.read_builds`."""
+        """Return the timed builds; see :func:`runners.analyse.usage.read_builds`."""
         return read_builds(self.run)
 
     @property
     def published_amounts(self) -> pd.DataFrame:
-        """All that was published for this experiment's systems and others, whether or not they are cells of this run."""
+        """Return all that was published for this experiment's systems and others, whether or not they are cells of this run."""
         return figures().loc[lambda known: known["experiment"] == self.run.experiment]
 
     @cached_property
@@ -228,8 +223,8 @@ class Results(RunRecord):
 
     @cached_property
     def precision_reached_ratio(self) -> float:
-        """The largest half-width of the ratios to a leader and of the control's; infinite where one has no interval."""
-        rows = self.comparisons.loc[self.comparisons["family"] != "other", [*RATIO]]
+        """Return the largest half-width of the ratios to a leader and of the control's; infinite where one has no interval."""
+        rows = self.comparisons.loc[self.comparisons["family"] != "other", RATIO]
         return precision_reached(Interval(*ends) for ends in rows.itertuples(index=False))
 
     @property

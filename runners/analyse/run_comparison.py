@@ -19,9 +19,9 @@ from runners.analyse.comparisons import compare_sides
 from runners.analyse.results import RATIO, Results, analyse
 from runners.core.errors import WrkbookError
 from runners.core.parameters import LIMITS
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, Row
 from runners.core.run_manifest import RunManifest
-from runners.stats.estimates import as_columns, compare_unpaired, geometric_mean_interval, ratio_of
+from runners.stats.estimates import as_columns, compare_unpaired, geometric_mean_interval, interval_in, ratio_of
 from runners.stats.verdicts import bound, verdict
 from runners.store.ledger import Run
 
@@ -141,7 +141,7 @@ class BeforeAfter:
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """One row for each system × workload that has a number in both runs.
+        """Return one row for each system × workload that has a number in both runs.
 
         Columns
         -------
@@ -155,14 +155,14 @@ class BeforeAfter:
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
-        """The cells as comparisons of run B (``system_a``, named as the system) with run A (``system_b``)."""
+        """Return the cells as comparisons of run B (``system_a``, named as the system) with run A (``system_b``)."""
         family = self.cells["system"].map(lambda system: "control" if system == CONTROL else "leader")
         found = self.cells[["workload", "system", *RATIO, "bound", "verdict"]].rename(columns={"system": "system_a"})
         return found.assign(system_b=BASELINE, family=family)
 
     @cached_property
     def unmatched(self) -> list[str]:
-        """Cells with a number in one of the runs only, in words."""
+        """Return the cells with a number in one of the runs only, in words."""
         before, after = _measured(self.a), _measured(self.b)
         return [
             f"{system} on {workload} (only in run {results.run.run_id})"
@@ -173,7 +173,7 @@ class BeforeAfter:
 
     @cached_property
     def noise_floor_ratio(self) -> dict[str, float]:
-        """Workload → the larger of both runs' noise floors: 1.013 is 1.3 %."""
+        """Return workload → the larger of both runs' noise floors: 1.013 is 1.3 %."""
         a, b = self.a.noise_floor_ratio, self.b.noise_floor_ratio
         return {name: max(floor[name] for floor in (a, b) if name in floor) for name in a | b}
 
@@ -188,13 +188,13 @@ class BeforeAfter:
         value = float(np.exp(np.log(ratios).mean()))
         return CommonFactor(value, float(ratios.min()), float(ratios.max()), len(ratios), not alike.empty)
 
-    def _cell(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    def _cell(self, before: pd.Series, after: pd.Series) -> Row:
         sides = [results.launches(before["system"], before["workload"]) for results in (self.a, self.b)]
         # A run and itself: every launch is its own pair, and nothing can differ.
         ratio = compare_sides(*sides) if self.same_run else compare_unpaired(*(side.to_numpy() for side in sides[::-1]))
         limits = bound(after["bottleneck"] in GENERATOR_LIMITED, before["bottleneck"] in GENERATOR_LIMITED)
         floor = self.noise_floor_ratio.get(before["workload"], math.nan) - 1
-        row = {name: before[name] for name in _ABOUT} | {
+        row: Row = {name: before[name] for name in _ABOUT} | {
             "unchanged": self.same_run or before["server"] in unchanged_servers(self.a.manifest, self.b.manifest),
             "bottleneck": after["bottleneck"],
             "status": "ok",
@@ -205,8 +205,7 @@ class BeforeAfter:
             row |= as_columns(geometric_mean_interval(side.to_numpy()), name, "_rps")
         row |= as_columns(ratio.interval, "ratio")
         for name, stem in (("p99_ratio", "p99"), ("cpu_ratio", "cpu_per_request")):
-            columns = [f"{stem}_{part}s" for part in ("", "low_", "high_")]
-            amounts = (Interval(*(cell[column] for column in columns)) for cell in (after, before))
+            amounts = (interval_in(cell, stem, "_s") for cell in (after, before))
             row |= as_columns(Interval(1.0, 1.0, 1.0) if self.same_run else ratio_of(*amounts), name)
         return row
 
@@ -230,7 +229,7 @@ def compare_runs(a: Run, b: Run, *, anyway: bool = False) -> BeforeAfter:
     return found
 
 
-def _measured(results: Results) -> dict[tuple[str, str], dict[str, Any]]:
+def _measured(results: Results) -> dict[tuple[str, str], pd.Series]:
     """Return (system, workload) → cell, for those that have a number."""
-    rows = results.cells[results.cells["status"] == "ok"].to_dict("records")
-    return {(row["system"], row["workload"]): row for row in rows}
+    rows = results.cells[results.cells["status"] == "ok"]
+    return {(row["system"], row["workload"]): row for _, row in rows.iterrows()}

@@ -23,8 +23,10 @@ class CostSpread:
 
     Attributes
     ----------
-    costs : base_workload, system, run_id, cpu_per_request_s
-    sessions_count : runs, this one included
+    costs : pd.DataFrame
+        Columns base_workload, system, run_id, cpu_per_request_s.
+    sessions_count : int
+        Number of runs, this one included.
     """
 
     costs: pd.DataFrame
@@ -39,7 +41,7 @@ class CostSpread:
 
 
 def cost_spread(results: Results) -> CostSpread:
-    """Return what this run and the newest others of the same machine, versions and parameters say."""
+    """Return the costs in this run and in the newest others of the same machine, versions and parameters."""
     found = [results]
     for run in reversed(runs(results.run.experiment, results.run.base)):
         if run.run_id != results.run.run_id and len(found) < MOST_SESSIONS and _is_alike(results, run):

@@ -16,17 +16,15 @@ from runners.analyse.results import Results
 from runners.analyse.run_comparison import BeforeAfter
 from runners.core.project import PROCESSED
 from runners.core.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, Workload, percentile_column
+from runners.stats.estimates import interval_in
 from runners.store.runs import comparison_folder, processed_folder
 
-_PARTS = {"value": "", "low": "low_", "high": "high_"}
-
 TABLES = ("trials", "latency", "usage", "checks")
-"""Of :class:`runners.analyse.tables.Tables`, those that are written as Parquet."""
+"""Names of the :class:`runners.analyse.tables.Tables` that are written as Parquet."""
 # The label of a workload says as much as its columns, and the warnings as much as the remarks.
 _NOT_IN_SUMMARY = workload_columns(Workload("")).keys() - {"workload"} | {"remarks", "planned_workload", "shade"}
-_INTERVALS = {"throughput_rps": "throughput_{}_rps", "cpu_per_request_s": "cpu_per_request_{}_s"} | {
-    percentile_column(percentile): percentile_column(percentile).replace("_s", "_{}_s") for percentile in PERCENTILES
-}
+_INTERVALS = [("throughput", "_rps"), ("cpu_per_request", "_s")]
+_INTERVALS += [(percentile_column(percentile).removesuffix("_s"), "_s") for percentile in PERCENTILES]
 
 
 def write_processed(
@@ -111,12 +109,8 @@ def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline:
 
 
 def _compared_cell(row: dict[str, Any]) -> dict[str, Any]:
-    estimates = {
-        f"throughput_{side}_rps": {part: row[f"{side}_{name}rps"] for part, name in _PARTS.items()} for side in "ab"
-    } | {
-        name: {part: row[f"{name}_{named}".rstrip("_")] for part, named in _PARTS.items()}
-        for name in ("ratio", "p99_ratio", "cpu_ratio")
-    }
+    estimates = {f"throughput_{side}_rps": vars(interval_in(row, side, "_rps")) for side in "ab"}
+    estimates |= {name: vars(interval_in(row, name)) for name in ("ratio", "p99_ratio", "cpu_ratio")}
     about = ("system", "server", "codec", "workload", "unchanged", "bottleneck", "bound", "verdict")
     return {name: row[name] for name in about} | estimates
 
@@ -124,14 +118,14 @@ def _compared_cell(row: dict[str, Any]) -> dict[str, Any]:
 def _cell(row: pd.Series) -> dict[str, Any]:
     shown = [str(name) for name in row.index if name not in _NOT_IN_SUMMARY]
     found = {name: row[name] for name in shown if "_low" not in name and "_high" not in name}
-    for name, pattern in _INTERVALS.items():
-        if name in found:
-            found[name] = {"value": row[name], "low": row[pattern.format("low")], "high": row[pattern.format("high")]}
+    for stem, unit in _INTERVALS:
+        if (name := f"{stem}{unit}") in found:
+            found[name] = vars(interval_in(row, stem, unit))
     return found
 
 
 def _checks(checks: pd.DataFrame) -> list[dict[str, Any]]:
-    """Each check of each cell: whether it held in all trials, and what it found in the last one, or the last in which it did not."""
+    """Return each check of each cell: whether it held in all trials, and its last finding, or the last one of a failure."""
     found = []
     for (system, workload, name), rows in checks.groupby(["system", "workload", "name"], sort=False):
         failed = rows[~rows["ok"].astype(bool)]
@@ -145,13 +139,13 @@ def _checks(checks: pd.DataFrame) -> list[dict[str, Any]]:
 def _comparison(row: pd.Series) -> dict[str, Any]:
     pair = {name: row[name] for name in ("workload", "system_a", "system_b")}
     return pair | {
-        "ratio": {"value": row["ratio"], "low": row["ratio_low"], "high": row["ratio_high"]},
+        "ratio": vars(interval_in(row, "ratio")),
         **{name: row[name] for name in ("blocks_count", "family", "bound", "verdict")},
     }
 
 
 def _plain(value: object) -> object:
-    """Plain JSON values: numpy's scalars as Python's, NaN and infinity as null."""
+    """Return plain JSON values: numpy's scalars as Python's, NaN and infinity as null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

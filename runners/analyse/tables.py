@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +20,7 @@ from runners.core.records import (
     WARM_UP_KINDS,
     WINDOW,
     Check,
+    Row,
     percentile_column,
 )
 from runners.core.trial_record import TrialRecord, WindowRecord
@@ -54,17 +54,21 @@ class Tables:
 
     Attributes
     ----------
-    trials : a row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles),
-        warmup (whether it is one of the first two), throughput_rps (a throughput of the system only where kind is window),
-        little_ratio (throughput × mean service time / connections; NaN in an open loop), time_slices_count (time slices; 0: in one
-        piece), speed_ratio (see :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; base_workload (its
-        label without the load), objectives (of its load, joined by "; "), `OPEN_LOOP`, `CORRECTED`
-    latency : a row per bin of a sound trial's histogram, of its windows in one piece; of response times where it knows them,
-        else of service times: block, system, workload,
-        value_us, count
-    usage : a row per window of a sound trial whose kind is window, and role: CPU, memory, threads, context switches
-    checks : a row per trial and check: block, system, workload, name, ok, void, detail, advice
-    failures : a row per trial that failed: block, system, workload, stage, message
+    trials : pd.DataFrame
+        A row per window: block, window (0 is the warm-up), system …, kind (priming, warmup, window or percentiles), warmup (whether it is
+        one of the first two), throughput_rps (a throughput of the system only where kind is window), little_ratio (throughput × mean
+        service time / connections; NaN in an open loop), time_slices_count (time slices; 0: in one piece), speed_ratio (see
+        :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; base_workload (its label without the load), objectives
+        (of its load, joined by "; "), `OPEN_LOOP`, `CORRECTED`.
+    latency : pd.DataFrame
+        A row per bin of a sound trial's histogram, of its windows in one piece; of response times where it knows them, else of service
+        times: block, system, workload, value_us, count.
+    usage : pd.DataFrame
+        A row per window of a sound trial whose kind is window, and role: CPU, memory, threads, context switches.
+    checks : pd.DataFrame
+        A row per trial and check: block, system, workload, name, ok, void, detail, advice.
+    failures : pd.DataFrame
+        A row per trial that failed: block, system, workload, stage, message.
     """
 
     trials: pd.DataFrame
@@ -76,14 +80,14 @@ class Tables:
 
 def build_tables(records: Iterable[TrialRecord]) -> Tables:
     """Return the tables of all trial records of a run."""
-    trials: list[dict[str, Any]] = []
-    usage: list[dict[str, Any]] = []
-    checks: list[dict[str, Any]] = []
-    failures: list[dict[str, Any]] = []
+    trials: list[Row] = []
+    usage: list[Row] = []
+    checks: list[Row] = []
+    failures: list[Row] = []
     bins: list[pd.DataFrame] = []
     for record in records:
         connections = record.shape.connections
-        keys: dict[str, Any] = {name: getattr(record, name) for name in _KEYS}
+        keys: Row = {name: getattr(record, name) for name in _KEYS}
         keys["shape_connections_count"] = np.nan if connections is None else connections
         keys["base_workload"] = record.base_workload
         if record.failure:
@@ -95,11 +99,13 @@ def build_tables(records: Iterable[TrialRecord]) -> Tables:
         windows = [(raw, result) for raw, result in results if raw.kind in kinds]
         found = search_checks(record, windows) if searched else trial_checks(record, windows)
         void = bool(_void_for(found))
-        checks += [{**keys, **check.as_dict()} for check in found]
+        checks += [{**keys, **vars(check)} for check in found]
         for number, (raw, result) in enumerate(results):
             trials.append({**keys, "window": number, "void": void, **_trial_row(record, raw, result)})
             if not void and raw.kind == WINDOW:
-                usage += [{**keys, "window": number, **row} for row in window_usage(record, raw, result.requests_count)]
+                usage += [
+                    {**keys, "window": number, **vars(row)} for row in window_usage(record, raw, result.requests_count)
+                ]
         if not void and not searched:
             merged = histograms.merge(
                 result.response_time or result.service_time for raw, result in windows if raw.slices is None
@@ -129,17 +135,26 @@ def load_results(record: TrialRecord) -> Iterator[tuple[WindowRecord, LoadResult
         yield raw, generator.parse(raw.stdout, raw.load)
 
 
-def measured_windows(record: TrialRecord) -> list[dict[str, Any]]:
-    """Return each window that gives throughput, as :func:`runners.analyse.comparisons.launch_throughputs` reads it.
+@dataclass(frozen=True)
+class MeasuredWindow:
+    """A window that gives throughput; `void_for` names the checks that make its trial void: none where it counts."""
 
-    ``void_for`` has the names of the checks that make its trial void: none where it counts.
-    """
+    block: int
+    system: str
+    workload: str
+    throughput_rps: float
+    void_for: tuple[str, ...] = ()
+    kind: str = WINDOW
+
+
+def measured_windows(record: TrialRecord) -> list[MeasuredWindow]:
+    """Return each window that gives throughput, as :func:`runners.analyse.comparisons.launch_throughputs` reads it."""
     if record.shape.objectives:
         return []
     windows = [(raw, result) for raw, result in load_results(record) if raw.kind in MEASURED_KINDS]
-    keys = {name: getattr(record, name) for name in _CELL} | {"void_for": _void_for(trial_checks(record, windows))}
+    void_for = _void_for(trial_checks(record, windows))
     return [
-        {**keys, "kind": WINDOW, "throughput_rps": result.throughput_rps}
+        MeasuredWindow(record.block, record.system, record.workload, result.throughput_rps, void_for)
         for raw, result in windows
         if raw.kind == WINDOW
     ]
@@ -150,7 +165,7 @@ def _void_for(checks: Iterable[Check]) -> tuple[str, ...]:
     return tuple(check.name for check in checks if check.void and not check.ok)
 
 
-def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> dict[str, Any]:
+def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> Row:
     load = raw.load
     server, generator = (parse_cpu_list(record.cpus[role]) for role in ("server", "generator"))
     established = [sample.connections_count for sample in raw.samples if sample.connections_count is not None]
@@ -181,7 +196,7 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> di
         **{f"errors_{name}": count for name, count in asdict(result.errors).items()},
         "startup_s": record.startup_s,
         "block_s": record.block_s,
-        # Of the trial's process, where it had one of its own.
+        # Memory of the trial's process, where it had one of its own.
         **{
             f"memory_{when}_{name}": getattr(getattr(record, f"memory_{when}"), name, np.nan)
             for when in ("before", "after")

@@ -8,17 +8,18 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from runners.core.load import LoadResult
-from runners.core.trial_record import CpuTimes, Sample, TrialRecord, WindowRecord
+from runners.core.sample import CpuTimes, Role, Sample
+from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.machine.topology import parse_cpu_list
-from runners.stats.estimates import mean_interval
+from runners.stats.estimates import interval_columns, mean_interval
 from runners.store.ledger import Run
 
 Windows = Sequence[tuple[WindowRecord, LoadResult]]
@@ -30,7 +31,7 @@ Windows = Sequence[tuple[WindowRecord, LoadResult]]
 _IDLE_WORK = 0.25
 _UNSEEN_TOLERANCE = 0.05
 PROBED = ("probe_mean_hz", "probe_p90_hz", "probe_wakes_hz")
-# What the fastest windows saw, but for a few that may be lucky, is the undisturbed speed.
+# The undisturbed speed is that of the fastest windows, without a few that may be lucky.
 _UNDISTURBED = 0.95
 
 
@@ -48,8 +49,9 @@ def complete_samples(raw: WindowRecord) -> list[Sample]:
     return found
 
 
-def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) -> list[dict[str, Any]]:
-    """Return a row per role for one window; none for a warm-up, which has no samples.
+@dataclass(frozen=True)
+class RoleUsage:
+    """The use of the machine by one role in one window.
 
     Fractions are of the time between the first and the last sample, over the role's CPUs. Of a window in time slices,
     ``used_fraction`` and rates are of the time in which it ran, all else of the time that the windows together took.
@@ -57,6 +59,27 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
     by wrkbook, another role, or a window in time slices with this one. ``other_fraction`` estimates what other processes used of
     that. ``cpu_s`` of the server is over the whole window and precise; its split has the kernel's tick of 10 ms.
     """
+
+    role: Role
+    busy_fraction: float
+    used_fraction: float
+    steal_fraction: float
+    other_fraction: float
+    unattributed_fraction: float
+    cpu_s: float
+    user_fraction: float
+    rss_peak_bytes: int
+    pss_bytes: float
+    fds_count: float
+    threads_count: int
+    context_switches_rps: float
+    unpinned_threads_count: int
+    cpu_per_request_s: float
+    cpu_per_request_sampled_s: float
+
+
+def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) -> list[RoleUsage]:
+    """Return the use of the machine by each role in one window; none for a warm-up, which has no samples."""
     samples = complete_samples(raw)
     if len(samples) < 2:
         return []
@@ -85,30 +108,30 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
             other_fraction = max(0.0, visible, unattributed - _IDLE_WORK * (1 - busy) - _UNSEEN_TOLERANCE)
         used = own_s / (ran_s * len(cpus))
         if last.co_scheduled_cpu_s is not None:
-            # What is its own is of the time in which it ran, all else of all the time: it is busy as far as both together say.
+            # Its own part refers to the time in which it ran, all else to the whole time: busy is the sum of both.
             busy = min(1.0, used + unattributed + steal + known_s / available_s)
         cpu_s = raw.server_cpu_s if role == "server" else own_s
         ticks = end.user_s - start.user_s, end.system_s - start.system_s
         held = [each.memory for each in seen if each.memory]
-        row = {
-            "role": role,
-            "busy_fraction": busy,
-            "used_fraction": used,
-            "steal_fraction": steal,
-            "other_fraction": other_fraction,
-            "unattributed_fraction": unattributed,
-            "cpu_s": cpu_s,
-            "user_fraction": ticks[0] / sum(ticks) if sum(ticks) else math.nan,
-            "rss_peak_bytes": max(each.rss_peak_bytes for each in seen),
-            "pss_bytes": max((memory.pss_bytes for memory in held), default=math.nan),
-            "fds_count": max((memory.fds_count for memory in held), default=math.nan),
-            "threads_count": max(each.threads_count for each in seen),
-            "context_switches_rps": (end.context_switches_count - start.context_switches_count) / ran_s,
-            "unpinned_threads_count": sum(len(each.unpinned_threads) for each in seen),
-            "cpu_per_request_s": cpu_s / requests_count if role == "server" and requests_count else math.nan,
+        row = RoleUsage(
+            role=role,
+            busy_fraction=busy,
+            used_fraction=used,
+            steal_fraction=steal,
+            other_fraction=other_fraction,
+            unattributed_fraction=unattributed,
+            cpu_s=cpu_s,
+            user_fraction=ticks[0] / sum(ticks) if sum(ticks) else math.nan,
+            rss_peak_bytes=max(each.rss_peak_bytes for each in seen),
+            pss_bytes=max((memory.pss_bytes for memory in held), default=math.nan),
+            fds_count=max((memory.fds_count for memory in held), default=math.nan),
+            threads_count=max(each.threads_count for each in seen),
+            context_switches_rps=(end.context_switches_count - start.context_switches_count) / ran_s,
+            unpinned_threads_count=sum(len(each.unpinned_threads) for each in seen),
+            cpu_per_request_s=cpu_s / requests_count if role == "server" and requests_count else math.nan,
             # The other roles are seen from the first to the last sample only; the rate is that of the whole window.
-            "cpu_per_request_sampled_s": own_s / (ran_s * rate_rps) if requests_count else math.nan,
-        }
+            cpu_per_request_sampled_s=own_s / (ran_s * rate_rps) if requests_count else math.nan,
+        )
         rows.append(row)
     return rows
 
@@ -132,7 +155,7 @@ def _fractions(
 
 
 def seen_by_probes(record: TrialRecord, raw: WindowRecord) -> dict[str, float]:
-    """Return what the probes on the server's CPUs saw in a window, means over the CPUs; NaN where one is missing.
+    """Return the readings of the probes on the server's CPUs in a window, means over the CPUs; NaN where one is missing.
 
     That is a check and a column, and never a correction.
     """
@@ -159,7 +182,7 @@ def memory_per_connection(usage: pd.DataFrame) -> pd.DataFrame:
 
     One row for each workload (``name``) and system that was measured at two numbers of connections or more.
     """
-    columns = ["name", "system", "per_connection_bytes", "per_connection_low_bytes", "per_connection_high_bytes"]
+    columns = ["name", "system", *interval_columns("per_connection", "_bytes")]
     columns += ["base_bytes", "blocks_count", "most_connections_count"]
     if usage.empty:
         return pd.DataFrame(columns=columns)

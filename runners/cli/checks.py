@@ -84,6 +84,20 @@ def run_fast_checks(pytest_arguments: Sequence[str]) -> int:
     return _conclude(failed + [name for name, command in tests.items() if not _passes(name, command)])
 
 
+SPELLED = (
+    "runners",
+    "notebooks",
+    "docs",
+    "servers",
+    "tests",
+    "benchmarks",
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+)
+"""What the spell checker reads."""
+
+
 GO_CHECKS = {
     # gofmt exits with 0 whatever it finds: grep turns a list that is not empty into a failure.
     "gofmt": ["sh", "-c", "! gofmt -l . | grep ."],
@@ -144,6 +158,8 @@ def _static_checks() -> dict[str, list[str]]:
         "ruff format": [*python, "ruff", "format", "--check", "--quiet", "."],
         "mypy": [*python, "mypy"],
         "nbstripout": [str(bin_folder / "nbstripout"), "--verify", *notebooks],
+        # Its settings, and the words that it takes for wrong and that are not, are in pyproject.toml.
+        "codespell": [str(bin_folder / "codespell"), *SPELLED],
         "clang-format": [str(bin_folder / "clang-format"), "--dry-run", "--Werror", *sources],
     }
 

@@ -1,4 +1,4 @@
-"""What runs in the foreground until Ctrl-C: one server, to try it with any client, or JupyterLab on the notebooks.
+"""Run something in the foreground until Ctrl-C: one server, to try it with any client, or JupyterLab on the notebooks.
 
 JupyterLab has the kernel that the command line uses too.
 """

@@ -22,9 +22,9 @@ _SIDE_BY_SIDE = 40
 _SIDE_BY_SIDE_S = 0.15
 _DRAWS = 12
 _DRAWN_FROM_S = 0.1
-# What the path of a random delay has instead of "/delay/".
+# The path of a random delay has this instead of "/delay/".
 _RANDOM = "/rand_delay/"
-# How much later than requested a response may come on a busy machine.
+# A response may come so much later than requested on a busy machine.
 _PATIENCE_S = 1.0
 # Timers count in whole ticks of their clock; a response must not be earlier by more than this.
 _TICK_S = 0.0005
@@ -38,9 +38,9 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://127.0.0.1:PORT`.
-    services
+    services : Sequence[Service]
         What the server says that it serves.
     """
     findings: list[Finding] = []
@@ -57,7 +57,7 @@ def check(base_url: str, services: Sequence[Service]) -> list[Finding]:
 
 
 def check_absence(base_url: str, services: Sequence[Service]) -> Iterator[Finding]:
-    """Send many requests at once for what needs a database that is away, and for something else behind them."""
+    """Send many requests at once that need a database which is away, and a plain one behind them."""
     others = [service for service in services if not WORKLOADS[service.workload].errors_are_json]
     others = [service for service in others if "{" not in service.path]
     for service in services:

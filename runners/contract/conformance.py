@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from runners.contract import behaviour, runner
 from runners.contract.connection import Connection, NoResponseError
@@ -13,20 +12,19 @@ from runners.contract.decoder.reference import judge, normalised
 from runners.contract.findings import Finding, Service
 from runners.contract.runner import VectorRunner, request_of, response_difference
 from runners.contract.vectors.golden import expected, query_of
-from runners.contract.vectors.model import Vector, body_spec, load
-from runners.core.workloads import RELAY, WORKLOADS
+from runners.contract.vectors.model import RequestParts, Vector, body_spec, load
+from runners.core.workloads import RELAY, WORKLOADS, Expectation
 
 
 @dataclass(frozen=True)
 class Probe:
     """The outcome of one request: how its response differs (None: it does not), and how many bytes were received.
 
-    `varies` says that right responses to this request may differ in length, `body_bytes` what of them is not headers.
+    `body_bytes` are those that are not headers.
     """
 
     difference: str | None
     response_bytes: int
-    varies: bool = False
     body_bytes: int = 0
 
 
@@ -37,13 +35,13 @@ def check(
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://127.0.0.1:PORT`.
-    services
+    services : Sequence[Service]
         What the server says that it serves.
-    vectors
+    vectors : Iterable[Vector] | None
         The vectors to try; those of `vectors.json` by default.
-    quick
+    quick : bool
         Whether to try only the few vectors meant for the time before every measurement (below 0.3 s).
 
     Returns
@@ -70,9 +68,9 @@ def check_without_backend(base_url: str, services: Sequence[Service]) -> list[Fi
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://127.0.0.1:PORT`.
-    services
+    services : Sequence[Service]
         All that the server says that it serves, those without a database too.
     """
     findings = check(
@@ -99,15 +97,15 @@ def quick_check(
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://127.0.0.1:PORT`.
-    service
+    service : Service
         The workload and its path.
-    body
+    body : bytes | None
         The body to send; None for workloads that send none. It need not be a batch: the reference decoder says what is expected.
-    parameters
+    parameters : Mapping[str, str] | None
         Those of the path that differ from `DEFAULT_PARAMETERS`; `ms` is the delay of ping-delay.
-    count
+    count : int | None
         The number of rows that a request of sql2 names.
     """
     vector = _vector_of(service.workload, body, tuple(sorted((parameters or {}).items())), count)
@@ -119,7 +117,7 @@ def quick_check(
             difference = difference or runner.unchanged(connection, message, vector, service.workload, response)
         except NoResponseError as error:
             return Probe(str(error), 0)
-    return Probe(difference, response.raw_bytes, bool(WORKLOADS[service.workload].dynamic), len(response.body))
+    return Probe(difference, response.raw_bytes, len(response.body))
 
 
 def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Finding]:
@@ -135,50 +133,28 @@ def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Findi
     return run.findings
 
 
-def storm(base_url: str, services: Iterable[Service], requests_count: int = 10_000) -> list[Finding]:
-    """Send so many bad requests, short ones over and over, then a good one to each service.
-
-    The memory of the server is for the caller to inspect, before and after.
-    """
-    with Connection(base_url) as connection:
-        run = VectorRunner(connection)
-        for service in (chosen := _held(services)):
-            bad = [vector for vector in stored() if service.workload in vector.workloads and _is_short_and_bad(vector)]
-            rounds = requests_count // len(chosen) // len(bad) + 1
-            run.try_all((vector for _ in range(rounds) for vector in bad), service)
-        for service in chosen:
-            good = [vector for vector in stored() if service.workload in vector.workloads and vector.quick]
-            run.try_all(good, service)
-    return run.findings
-
-
-def _held(services: Iterable[Service]) -> list[Service]:
-    """Return the services that bad requests are sent to: those that take a body and are held to what they make of it."""
-    return [service for service in services if WORKLOADS[service.workload].gives not in ("", "any JSON")]
-
-
 @lru_cache(maxsize=1)
 def stored() -> tuple[Vector, ...]:
-    """The vectors of `vectors.json`, read once."""
+    """Return the vectors of `vectors.json`, read once."""
     return load()
 
 
 @lru_cache(maxsize=64)
 def _vector_of(workload: str, body: bytes | None, parameters: tuple[tuple[str, str], ...], count: int | None) -> Vector:
     """Return a vector for a request that was not foreseen."""
-    request: dict[str, Any] = {"parameters": dict(parameters)}
+    request: RequestParts = {"parameters": dict(parameters)}
     if not WORKLOADS[workload].takes:
         request["suffix"] = query_of(count)
         return Vector(f"{workload} gets a response", (workload,), request, expected(workload, count))
     content = body or b""
     verdict = judge(content)
-    expect: dict[str, Any] = {"status": sorted(verdict.statuses)}
+    expect: Expectation = {"status": sorted(verdict.statuses)}
     if WORKLOADS[workload].gives == "bytes":
         expect = {"status": 413 if 413 in verdict.statuses else 200, "json": {"bytes": len(content)}}
     elif verdict.batch is not None and verdict.receipt is not None:
         expect |= {"receipt": verdict.receipt.as_json(), "echo": normalised(verdict.batch)}
     name = f"a body of {len(content)} bytes gets the response of the reference decoder"
-    return Vector(name, (workload,), request | {"body": body_spec(content)}, expect)
+    return Vector(name, (workload,), {**request, "body": body_spec(content)}, expect)
 
 
 def _of_the_server(vectors: Iterable[Vector], services: Sequence[Service]) -> Iterator[Vector]:
@@ -186,7 +162,3 @@ def _of_the_server(vectors: Iterable[Vector], services: Sequence[Service]) -> It
     served = {service.path for service in services}
     if {service.workload for service in services} != {RELAY}:
         yield from (vector for vector in vectors if not vector.workloads and vector.request["path"] not in served)
-
-
-def _is_short_and_bad(vector: Vector) -> bool:
-    return vector.statuses == {400} and vector.body is not None and len(vector.body) < 2000

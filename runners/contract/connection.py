@@ -26,9 +26,9 @@ class Connection:
 
     Parameters
     ----------
-    base_url
+    base_url : str
         `http://HOST:PORT`.
-    timeout_s
+    timeout_s : float
         How long the server may be silent.
     """
 
@@ -54,7 +54,7 @@ class Connection:
         return self._socket is not None
 
     def fileno(self) -> int:
-        """The descriptor of the open connection, to wait for several of them."""
+        """Return the descriptor of the open connection, to wait for several of them."""
         return -1 if self._socket is None else self._socket.fileno()
 
     def close(self) -> None:

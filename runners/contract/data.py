@@ -13,18 +13,19 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from html.parser import HTMLParser
-from typing import Any, Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 from runners.contract.decoder.strict_json import MOST_ELEMENTS
 from runners.contract.findings import UnexpectedError, shown
 from runners.core.project import CONTRACT_DATA
 
-POSTS_COUNT = 50
+HEADING = "A blog of six posts"
+FOOTER = "Six of fifty posts, drawn anew for every reader."
 ROWS_COUNT = 10_000
 MOST_ROWS = 500
 
 _LINE = "Line {number:03} of a short text that a proxy hands on: it must arrive whole, in order, and as it was sent."
-# What every hundredth name ends with: characters that JSON escapes, and some of two, three and four bytes.
+# Ending of every hundredth name: characters that JSON escapes, and some of two, three and four bytes.
 _ODD_ENDING = ' "Zoë\'s" <5 % & 3 €> \\ 🚂'
 
 _VOID = ("meta", "img")
@@ -44,12 +45,20 @@ class Post:
 
 @lru_cache(maxsize=1)
 def posts() -> dict[str, Post]:
-    """The posts by title, read once."""
+    """Return the posts by title, read once."""
     stored = json.loads((CONTRACT_DATA / "posts.json").read_text(encoding="utf-8"))["posts"]
     return {post["title"]: Post(post["title"], post["image"], tuple(post["paragraphs"])) for post in stored}
 
 
-def row(identity: int) -> dict[str, Any]:
+class TableRow(TypedDict):
+    """A row of the table `record`, as JSON has it."""
+
+    id: int
+    number: int
+    name: str
+
+
+def row(identity: int) -> TableRow:
     """Return the row of the table `record` with this id, 1 to 10,000: what `records.sql` fills it with."""
     if not 1 <= identity <= ROWS_COUNT:
         raise ValueError(f"the ids are 1 to {ROWS_COUNT}, not {identity}")
@@ -59,7 +68,7 @@ def row(identity: int) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def relayed() -> bytes:
-    """The text of `10k.txt`: 100 numbered lines of 100 bytes."""
+    """Return the text of `10k.txt`: 100 numbered lines of 100 bytes."""
     lines = [_LINE.format(number=number) + "\n" for number in range(1, 101)]
     return "".join(lines).encode()
 
@@ -72,14 +81,14 @@ def request_body(operations: int, style: Style = "pretty", seed: int = 0) -> byt
 
     Parameters
     ----------
-    operations
+    operations : int
         1 to 4096.
-    style
+    style : Style
         "compact" has no whitespace; "pretty" has one member to a line and two spaces to a level, as the requests that
         webserver-benchmarks measured with (10 operations: about 5 kB; 4096: about 2.2 MiB).
-    seed
-        The same arguments give the same bytes. Tables, values and ids differ from operation to operation, so that
-        nothing can be remembered instead of decoded; their lengths are those of the published request.
+    seed : int
+        The same arguments give the same bytes. Tables, values and ids differ from operation to operation, so that nothing can be
+        remembered instead of decoded; their lengths are those of the published request.
 
     Raises
     ------
@@ -97,7 +106,7 @@ def request_body(operations: int, style: Style = "pretty", seed: int = 0) -> byt
     return json.dumps(batch, separators=(",", ":")).encode()
 
 
-def _operation(number: int, chance: random.Random) -> dict[str, Any]:
+def _operation(number: int, chance: random.Random) -> dict[str, object]:
     return {
         "method": "POST",
         "relative-url": f"my_database_{chance.randint(1, 9)}/my_table_{chance.randint(1, 9)}/pk-read",
@@ -107,12 +116,6 @@ def _operation(number: int, chance: random.Random) -> dict[str, Any]:
             "operationId": str(number),
         },
     }
-
-
-HEADING = "A blog of six posts"
-
-
-FOOTER = "Six of fifty posts, drawn anew for every reader."
 
 
 def titles_of(body: bytes, count: int) -> frozenset[str]:
@@ -146,7 +149,7 @@ def titles_of(body: bytes, count: int) -> frozenset[str]:
 
 
 def page_pieces(chosen: list[Post]) -> list[str]:
-    """Return what a page of these posts is made of: tags as they are written, and texts with a = before them."""
+    """Return the pieces of a page of these posts: tags as they are written, and texts with a = before them."""
     pieces = ["<!doctype html>", '<html lang="en">', "<head>", '<meta charset="utf-8">']
     pieces += [
         *_element("title", HEADING),

@@ -13,7 +13,7 @@ from runners.contract.findings import UnexpectedError, shown
 
 GREETING = "Hello, world!"
 NUMBERS_BELOW = 1000
-# How far the clock of a response may be from this machine's, which is the same one.
+# Tolerance of the time in a response: its server runs on this machine.
 CLOCK_S = 2.0
 
 # Encoders may leave trailing zeros out, so that a time now and then has fewer digits than its clock.
@@ -23,14 +23,14 @@ _TIMES = {
 }
 
 
-def drawn(expect: Mapping[str, Any], body: bytes) -> Hashable:
-    """Return what was made anew for a response; None if the expectation is not of this kind.
+def drawn(expect: Mapping[str, object], body: bytes) -> Hashable:
+    """Return the dynamic part of a response; None if the expectation has none.
 
     Parameters
     ----------
-    expect
+    expect : Mapping[str, object]
         The expectation of a vector: `greeting`, `rows`, `numbers` or `posts` (see `vectors.json`).
-    body
+    body : bytes
         The body of the response.
 
     Raises
@@ -106,7 +106,7 @@ def _json(body: bytes) -> object:
     return plain(document.root)
 
 
-def _members(value: object, names: set[str], place: str) -> dict[str, Any]:
+def _members(value: object, names: set[str], place: str) -> dict[str, object]:
     """Return an object that must have exactly these members."""
     if not isinstance(value, dict):
         raise UnexpectedError(f"{place} is {shown(value)} instead of an object")

@@ -17,11 +17,15 @@ class Message:
 
     Attributes
     ----------
-    method, target, body, headers
-        The request; `Host` and, with a body, `Content-Length` are added.
-    chunked
-        Whether the body has chunked transfer coding instead.
-    pause_s
+    method, target : str
+        The request line.
+    body : bytes | None
+        The body of the request; with one, `Content-Length` is added.
+    headers : Mapping[str, str]
+        The headers of the request; `Host` is added.
+    chunked : bool
+        The body has chunked transfer coding instead.
+    pause_s : float
         If not 0, the request is sent in four fragments with this pause between them.
     """
 
@@ -56,16 +60,18 @@ class Response:
 
     Attributes
     ----------
-    status, body
-        As received; the body without its transfer coding.
-    headers
+    status : int
+        The status as received.
+    body : bytes
+        The body without its transfer coding.
+    headers : Mapping[str, str]
         Names in lower case; of a repeated one the last.
-    raw_bytes
+    raw_bytes : int
         Size of all that was received for it: status line, headers and body.
-    closes
-        Whether the server ends the connection with it.
-    elapsed_s
-        From before the first byte was sent until the last one was received.
+    closes : bool
+        The server ends the connection with it.
+    elapsed_s : float
+        Time from before the first byte was sent until the last one was received.
     """
 
     status: int
@@ -102,15 +108,15 @@ class Service(Protocol):
 
     @property
     def workload(self) -> str:
-        """The name of the workload."""
+        """Return the name of the workload."""
 
     @property
     def codec(self) -> str | None:
-        """The codec of decode and roundtrip."""
+        """Return the codec of decode and roundtrip."""
 
     @property
     def path(self) -> str:
-        """The path, with its parameters in braces."""
+        """Return the path, with its parameters in braces."""
 
 
 def shown(value: object) -> str:
@@ -125,15 +131,15 @@ class Finding:
 
     Attributes
     ----------
-    vector
+    vector : str
         The name of the vector, or of the behaviour that was tried.
-    workload, codec
+    workload, codec : str
         Those of the service; both empty for the server as a whole.
-    request
+    request : str
         The method and path of the request.
-    expected, got
+    expected, got : str
         What the contract requires, and the beginning of what was received.
-    difference
+    difference : str
         The first difference, in words.
     """
 

@@ -7,18 +7,17 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any
 
 from runners.contract.data import relayed
 from runners.contract.decoder.reference import decode, normalised
 from runners.contract.decoder.strict_json import ContractError, parse, plain
 from runners.contract.dynamic import drawn
 from runners.contract.findings import Response, UnexpectedError, shown
-from runners.core.workloads import WORKLOADS
+from runners.core.workloads import WORKLOADS, Expectation
 
 # The clock of the response is the one of this machine; servers renew the date about once a second.
 _OLDEST_DATE_S = 10.0
-# How soon a response must be there that says that the database is not.
+# A response that reports an absent database must come within this time.
 _SOON_S = 3.0
 
 
@@ -35,9 +34,9 @@ def header_difference(response: Response, workload: str) -> str | None:
 
     Parameters
     ----------
-    response
+    response : Response
         The response.
-    workload
+    workload : str
         The requested workload; empty for the server as a whole.
     """
     for name in ("content-type", "content-length", "date"):
@@ -50,18 +49,18 @@ def header_difference(response: Response, workload: str) -> str | None:
     return _date_difference(response.headers["date"])
 
 
-def body_difference(response: Response, workload: str, expect: Mapping[str, Any], sent: bytes) -> str | None:
+def body_difference(response: Response, workload: str, expect: Expectation, sent: bytes) -> str | None:
     """Say how the body of a response with status 200, 400 or 503 differs from what a vector expects.
 
     Parameters
     ----------
-    response
+    response : Response
         The response, its status known to be right.
-    workload
+    workload : str
         The requested workload.
-    expect
+    expect : Expectation
         The expectation of a vector (see `vectors.json`).
-    sent
+    sent : bytes
         The body of the request, for echoes that must equal it.
     """
     if response.status == 503 and response.elapsed_s > _SOON_S:
@@ -89,14 +88,14 @@ def body_difference(response: Response, workload: str, expect: Mapping[str, Any]
     return None
 
 
-def echo_difference(expected: Mapping[str, Any], body: bytes) -> str | None:
+def echo_difference(expected: Mapping[str, object], body: bytes) -> str | None:
     """Say how an echo differs from a normalised batch: members that were not given may be null, unknown ones are wrong.
 
     Parameters
     ----------
-    expected
+    expected : Mapping[str, object]
         A batch as `batch.normalised` returns it.
-    body
+    body : bytes
         The body of the response.
     """
     try:
@@ -180,7 +179,7 @@ def _date_difference(text: str) -> str | None:
     return f"header Date is {age_s:.0f} s old" if abs(age_s) > _OLDEST_DATE_S else None
 
 
-def _json_difference(expected: Mapping[str, Any], body: bytes) -> str | None:
+def _json_difference(expected: Mapping[str, object], body: bytes) -> str | None:
     try:
         return first_difference(expected, plain(parse(body).root))
     except ContractError as error:
@@ -212,5 +211,5 @@ def _error_difference(body: bytes) -> str | None:
 
 # Long bodies are expected again and again: of every codec, before and after every measurement.
 @lru_cache(maxsize=64)
-def _normalised(sent: bytes) -> dict[str, Any]:
+def _normalised(sent: bytes) -> dict[str, object]:
     return normalised(decode(sent))

@@ -1,7 +1,7 @@
 """Requests to a service, and the findings about its responses.
 
-The vectors in turn on one connection, the request that a load repeats, and dynamic responses, which must be fresh: not the same twice,
-and drawn from everything that is allowed.
+The vectors one after the other on one connection, the request that a load repeats, and dynamic responses. These must be fresh: not the same
+twice, and drawn from everything that is allowed.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class VectorRunner:
 
 
 def contract_request(path: str, workload: Workload, style: Style, seed: int) -> Request:
-    """The request for `workload`, on a path template of a manifest such as ``/dbopsimd/{db}/{table}``."""
+    """Return the request for `workload`, on a path template of a manifest such as ``/dbopsimd/{db}/{table}``."""
     target = filled(path, path_parameters(workload)) + query_of(workload.count)
     if workload.operations is None:
         return Request("GET", target, content_type="")
@@ -123,20 +123,24 @@ def contract_request(path: str, workload: Workload, style: Style, seed: int) -> 
 
 
 def path_parameters(workload: Workload) -> dict[str, str]:
-    """The path parameters in which `workload` differs from the defaults."""
+    """Return the path parameters in which `workload` differs from the defaults."""
     return {} if workload.delay_ms is None else {"ms": str(workload.delay_ms)}
 
 
 def unchanged(connection: Connection, message: Message, vector: Vector, workload: str, first: Response) -> str | None:
-    """Send it again, and say whether the response was the same each time, or wrong.
+    """Send a request again, and return how the response changed or was wrong; None if it was the same each time.
 
     Parameters
     ----------
-    connection, message
+    connection : Connection
+        The connection to send on.
+    message : Message
         The request.
-    vector, workload
-        What is expected, and of which workload.
-    first
+    vector : Vector
+        The expectation.
+    workload : str
+        The workload that it is of.
+    first : Response
         The first response, known to be right.
 
     Raises

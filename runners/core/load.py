@@ -39,17 +39,28 @@ class Load:
 
     Attributes
     ----------
-    connections : open connections, over all threads
-    threads : of the generator
-    duration_s : length of the window
-    timeout_s : responses slower than this count as timeouts
-    rate_rps : offered requests per second, independent of responses (open loop); None for a closed loop
-    keepalive_requests : requests on one connection before it is closed; None: as many as come
-    requested_rps : the requested rate, for a generator that offers less than requested; None: `rate_rps` itself
-    ramp_up_s : the ramp-up before `duration_s`, in which the generator opens its connections and sends nothing
-    seed : of the arrivals of an open loop; the same for all systems in a visit of a block
-    poisson : whether these arrivals are a Poisson process; else they have a constant distance
-    spin : whether the load generator may keep its CPUs busy while it waits: nothing else runs on them
+    connections : int
+        Open connections, over all threads.
+    threads : int
+        Threads of the load generator.
+    duration_s : float
+        Length of the window.
+    timeout_s : float
+        Responses slower than this count as timeouts.
+    rate_rps : float | None
+        Offered requests per second, independent of responses (open loop); None for a closed loop.
+    keepalive_requests : int | None
+        Requests on one connection before it is closed; None: as many as come.
+    requested_rps : float | None
+        The requested rate, for a generator that offers less than requested; None: `rate_rps` itself.
+    ramp_up_s : float
+        The ramp-up before `duration_s`, in which the generator opens its connections and sends nothing.
+    seed : int
+        Seed of the arrivals of an open loop; the same for all systems in a visit of a block.
+    poisson : bool
+        True: arrivals are a Poisson process. False: they have a constant distance.
+    spin : bool
+        The load generator may keep its CPUs busy while it waits: nothing else runs on them.
     """
 
     connections: int
@@ -100,7 +111,8 @@ class LatencySummary:
 
     Attributes
     ----------
-    percentiles_s : by percentage
+    percentiles_s : dict[float, float]
+        Percentage → service time.
     """
 
     percentiles_s: dict[float, float]
@@ -115,20 +127,34 @@ class LoadResult:
 
     Attributes
     ----------
-    requests_count : completed requests of any status
-    duration_s : measured by the generator, without the ramp-up
-    read_bytes : bytes of all responses with known size, headers included unless `bodies_only`
-    connections_count : connections that were opened
-    service_time : from the actual send to the complete response
-    corrected : as the generator printed it after its own correction, where it has one
-    summary : the latencies that the generator printed, where they do not follow from the histogram
-    warnings : sentences about what the parser found odd
-    bodies_only : whether the generator counts the bytes of bodies, without headers
-    unseen_count : completed requests without a recorded service time
-    scheduled_count : arrivals of an open loop that has a schedule
-    response_time : from the intended send, where the generator knows it; with the requests that got no response, as lower bounds
-    lateness : of the sends of an open loop, after they were due and a connection was free
-    cpu_s : CPU time of the load generator since its start, where it reports that
+    requests_count : int
+        Completed requests of any status.
+    duration_s : float
+        Measured by the generator, without the ramp-up.
+    read_bytes : int
+        Bytes of all responses with known size, headers included unless `bodies_only`.
+    connections_count : int
+        Connections that were opened.
+    service_time : Histogram
+        Service times, from the actual send to the complete response.
+    corrected : Histogram | None
+        Service times after the generator's own correction, where it has one.
+    summary : LatencySummary | None
+        The latencies that the generator printed, where they do not follow from the histogram.
+    warnings : tuple[str, ...]
+        Anomalies that the parser found, one sentence each.
+    bodies_only : bool
+        The generator counts the bytes of bodies, without headers.
+    unseen_count : int
+        Completed requests without a recorded service time.
+    scheduled_count : int | None
+        Arrivals of an open loop that has a schedule.
+    response_time : Histogram | None
+        Response times, from the intended send, where the generator knows it. Requests without a response are lower bounds.
+    lateness : Histogram | None
+        Delays of the sends of an open loop, after they were due and a connection was free.
+    cpu_s : float | None
+        CPU time of the load generator since its start, where it reports that.
     """
 
     requests_count: int
@@ -167,13 +193,19 @@ class Generator(Protocol):
 
     Attributes
     ----------
-    name : as its authors write it
-    packages : Debian packages that hold it
-    built_by : the folder of ``servers/`` that builds it, or something for it, shown at /build; None where nothing is built
-    clock : the library in its sandbox that lets its clock stand still while it is stopped (``servers/wrk/clock.cpp``); None: it cannot
-        be measured in time slices
-    reports_cpu : whether its report holds its own CPU time: then no sample has to be taken while it keeps a schedule
-    opens_first : whether it opens all its connections before it sends the first request, and ends when it gets SIGINT
+    name : str
+        The tool's name as its authors write it.
+    packages : tuple[str, ...]
+        Debian packages that hold it.
+    built_by : str | None
+        The folder of ``servers/`` that builds it, or something for it, shown at /build; None where nothing is built.
+    clock : str | None
+        The library in its sandbox that lets its clock stand still while it is stopped (``servers/wrk/clock.cpp``); None: it cannot be
+        measured in time slices.
+    reports_cpu : bool
+        Its report holds its own CPU time, so that no sample has to be taken while it keeps a schedule.
+    opens_first : bool
+        It opens all its connections before it sends the first request, and ends when it gets SIGINT.
     """
 
     name: str

@@ -64,7 +64,7 @@ _MOST = {"batch_sizes": 4096, "counts": 500, "connection_counts": 60_000, "blog_
 
 
 class Parameters(BaseModel):
-    """What the parameters of all notebooks mean. Empty or 0: chosen by wrkbook, as each description says."""
+    """The parameters of all notebooks. Empty or 0: chosen by wrkbook, as each description says."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -185,12 +185,7 @@ def changed_parameters(values: Mapping[str, Any], notebook: str) -> dict[str, An
 def validated(
     model: type[Model], values: Mapping[str, Any], known: Collection[str] = (), whose: str = "the parameters"
 ) -> Model:
-    """Return `values` as a `model`.
-
-    Parameters
-    ----------
-    known : the names that may be given; empty: all fields of the model
-    whose : how the error introduces these names
+    """Return `values` as a `model`. The `known` names may be given (none: all its fields); `whose` introduces them in the error.
 
     Raises
     ------

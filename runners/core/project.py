@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_cache_path
+
 from runners.core.errors import WrkbookError
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -36,10 +38,7 @@ WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
 
 def cache_folder() -> Path:
     """Return the cache folder, created on first use: ``$XDG_CACHE_HOME/wrkbook``, else ``~/.cache/wrkbook``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    folder = (Path(base) if base else Path.home() / ".cache") / "wrkbook"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return user_cache_path("wrkbook", ensure_exists=True)
 
 
 @contextmanager

@@ -8,10 +8,12 @@ what is missing is NaN, never −1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
 
 TRIAL_SCHEMA = "wrkbook.trial/7"
-RUN_SCHEMA = "wrkbook.run/7"
+RUN_SCHEMA = "wrkbook.run/8"
 SUMMARY_SCHEMA = "wrkbook.summary/5"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
@@ -30,6 +32,9 @@ PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99)
 
 Hue = Literal["blue", "vermilion", "green", "olive", "sky", "purple", "violet", "amber"]
 """The hue of a framework in all charts."""
+Row = dict[str, float | str | list[str] | None]
+"""A row on its way into a table: column → value. What tables hold is described where they are made."""
+
 Verdict = Literal["faster", "slower", "equivalent", "undecided", "not comparable"]
 Bound = Literal["", "at most", "at least", "unknown"]
 Bottleneck = Literal["server", "generator", "both", "backend", "unsaturated"]
@@ -42,20 +47,34 @@ def percentile_column(percentile: float) -> str:
     return f"p{percentile:g}_s".replace(".", "_")
 
 
+class Record(BaseModel):
+    """A part of a stored record: an unknown field, or one that is missing, is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 @dataclass(frozen=True)
 class LoadProfile:
     """The load of a workload, where it is part of an experiment's question; None: as the run's parameters say.
 
     Attributes
     ----------
-    name : short text for labels, for example ``20000`` or ``no-keepalive``; empty for the run's own load
-    generator : name of the load generator
-    connections : kept busy
-    rate_rps : offered load of an open loop; None for a closed loop
-    keepalive_requests : requests on one connection before it is closed; None: as many as come
-    requested_rps : see :class:`Load`
-    window_s : seconds of a window; None: the profile's
-    objectives : whose largest rate is searched, as :mod:`runners.core.parameter_values` writes them
+    name : str
+        Short text for labels, for example ``20000`` or ``no-keepalive``; empty for the run's own load.
+    generator : str | None
+        Name of the load generator.
+    connections : int | None
+        Connections that are kept busy.
+    rate_rps : float | None
+        Offered load of an open loop; None for a closed loop.
+    keepalive_requests : int | None
+        Requests on one connection before it is closed; None: as many as come.
+    requested_rps : float | None
+        The requested rate, see :class:`runners.core.load.Load`.
+    window_s : float | None
+        Seconds of a window; None: the profile's.
+    objectives : tuple[str, ...]
+        Objectives of a capacity search, as :mod:`runners.core.parameter_values` writes them.
     """
 
     name: str = ""
@@ -74,11 +93,16 @@ class Workload:
 
     Attributes
     ----------
-    name : contract name, for example ``decode``
-    operations : batch size, for workloads that send a batch
-    delay_ms : for ``ping-delay``
-    count : of records, for ``sql2``
-    shape : of the load
+    name : str
+        Contract name, for example ``decode``.
+    operations : int | None
+        Batch size, for workloads that send a batch.
+    delay_ms : int | None
+        Delay of ``ping-delay``.
+    count : int | None
+        Records of ``sql2``.
+    shape : LoadProfile
+        Its load.
     """
 
     name: str
@@ -153,7 +177,3 @@ class Check:
     def __post_init__(self) -> None:
         if self.ok:
             object.__setattr__(self, "advice", "")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields for ``summary.json``."""
-        return {"name": self.name, "ok": self.ok, "detail": self.detail, "advice": self.advice, "void": self.void}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from runners.core.records import Hue, LoadProfile, System, Workload
-from runners.core.trial_record import Record
+from runners.core.records import Hue, LoadProfile, Record, System, Workload
 
 Facts = dict[str, Any]
 """Facts by name, which are shown and compared, and never computed with."""
@@ -60,7 +59,7 @@ class IdleMachine(Record):
 
 
 class SpeedReading(Record):
-    """What the probe of a CPU saw in a tenth of a second that began `at_s` after the start of the survey."""
+    """The speed of a CPU in the tenth of a second that began `at_s` after the start of the survey."""
 
     cpu: int
     at_s: float
@@ -88,7 +87,7 @@ class PreflightFinding(Record):
 
 
 class MachineSurvey(Record):
-    """What was seen of the machine before measuring.
+    """The machine before measuring.
 
     `cores` (all that are online), `kinds` (a description of each kind, the fastest first), `offline_cpus` and `preflight` where the
     machine is the question.
@@ -103,14 +102,14 @@ class MachineSurvey(Record):
 
 
 class RelayNote(Record):
-    """A case that a proxy failed although it is not required, and what was seen."""
+    """An optional case that a proxy failed, and the difference that was seen."""
 
     case: str
     difference: str
 
 
 class RelayNotes(Record):
-    """How many cases a proxy was tried on, and which of those that are not required it failed."""
+    """The number of cases that a proxy was tried on, and the optional ones that it failed."""
 
     tried: int
     failed: list[RelayNote]
@@ -121,10 +120,14 @@ class PlannedLoad(Record):
 
     Attributes
     ----------
-    systems : those that are measured at this rate (None: all)
-    workload : label of the workload without its load (None: all)
-    share : of the capacity that the rate comes from (None: the rate was given, or rounded down)
-    share_of : whose capacity that is: that of the slowest compared system, or the system's own
+    systems : list[str] | None
+        Systems that are measured at this rate (None: all).
+    workload : str | None
+        Label of the workload without its load (None: all).
+    share : float | None
+        The rate as a share of a capacity (None: the rate was given, or rounded down).
+    share_of : Literal["", "slowest", "own"]
+        The capacity that `share` refers to: that of the slowest compared system, or the system's own.
     """
 
     load: str
@@ -140,8 +143,10 @@ class PlannedRates(Record):
 
     Attributes
     ----------
-    capacities : load, or label of the workload → system → requests/s
-    generator_rps : the highest rate at which the load generator keeps its schedule here (None: not measured)
+    capacities : dict[str, dict[str, float]]
+        Load, or label of the workload → system → requests/s.
+    generator_rps : float | None
+        The highest rate at which the load generator keeps its schedule here (None: not measured).
     """
 
     capacities: dict[str, dict[str, float]]
@@ -150,24 +155,40 @@ class PlannedRates(Record):
 
 
 class RunManifest(Record):
-    """What a run is.
+    """The plan of a run, its machine and its versions.
 
     Attributes
     ----------
-    pinning : role → list of CPUs
-    pinning_threats : what the plan of the CPUs could not avoid, in words
-    cells : labels of system and workload
-    systems, workloads : label → what it stands for
-    shades : label of a system → its colour in all charts
-    compared : labels of the workloads that are compared
-    floor : name of the workload that the shares are of
-    nonconforming : server → why it was not measured
-    notes : server → what is reported of it as a proxy
-    left_out : what was not measured and why, in words
-    control_of : label of the system that the A/A control repeats
-    windows, slices, about_machine : None where nothing was measured
-    rates : None where no rate was planned
-    selected_runs : experiment → run-id of the runs that decide claims; None where the run reviews no claims
+    pinning : dict[str, str]
+        Role → list of CPUs.
+    pinning_threats : list[str]
+        What the plan of the CPUs could not avoid, in words.
+    cells : list[tuple[str, str]]
+        Labels of system and workload.
+    systems : dict[str, System]
+        Label → system.
+    workloads : dict[str, Workload]
+        Label → workload.
+    shades : dict[str, Shade]
+        Label of a system → its colour in all charts.
+    compared : list[str]
+        Labels of the workloads that are compared.
+    floor : str | None
+        Name of the workload to which throughputs are related as shares.
+    nonconforming : dict[str, str]
+        Server → why it was not measured.
+    notes : dict[str, RelayNotes | None]
+        Server → findings about it as a proxy.
+    left_out : list[str]
+        Cells that were not measured and why, in words.
+    control_of : str | None
+        Label of the system that the A/A control repeats.
+    windows : WindowPlan | None
+        None where nothing was measured, as are `slices` and `about_machine`.
+    rates : PlannedRates | None
+        Planned rates; None where no rate was planned.
+    selected_runs : dict[str, str] | None
+        Experiment → run-id of the run that decides its claims; None where the run reviews no claims.
     """
 
     started_at: str

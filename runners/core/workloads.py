@@ -5,47 +5,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import Workload
 
 PING, RELAY = "ping", "relay"
 USUAL_ROWS = 20
-_HELLO = {"text": "Hello, World!"}
+
+
+class Expectation(TypedDict, total=False):
+    """The response that a vector requires; `servers/contract/vectors.json` explains the members."""
+
+    status: int | list[int]
+    receipt: dict[str, float]
+    echo: str | dict[str, object]
+    text: str
+    json: dict[str, object]
+    greeting: str
+    rows: int
+    numbers: int
+    posts: int
+    file: str
+
+
+_HELLO: Expectation = {"text": "Hello, World!"}
 
 
 @dataclass(frozen=True)
 class Specification:
-    """What the contract says of a workload.
+    """A workload of the contract.
 
     Attributes
     ----------
-    name : in ``server.toml``, parameters and tables
-    title : for charts and tables
-    takes : what the request carries: nothing (GET), or a batch of operations (POST)
-    gives : what the response to a batch is: its receipt, the batch again, its number of bytes, or any JSON (as published: not equal work)
-    response : what the response to a GET holds, in the words of ``vectors.json``
-    good : name of the vector of a good request, for a workload that has one of its own
-    content_type : of the response
-    size : the field of :class:`Workload` in which cells of it differ
-    dynamic : whether responses differ by the clock, or by a random draw
-    draws_count : responses that the check of their freshness compares
-    size_tolerance : share by which the mean size of responses may differ from that of a verified one: by the digits of random numbers
-        and times, and, for pages, by what is drawn
-    statement : the SQL statement of one request; ``servers/postgresql/counters.sql`` counts nothing else as that workload's
-    refuses : whether wrong methods, and paths behind its own, are tried as of any resource
-    connections_parameter : the parameter that holds its own numbers of connections, where they differ from those of the others
+    name : str
+        Name in ``server.toml``, parameters and tables.
+    title : str
+        Name in charts and tables.
+    takes : str
+        Body of the request: nothing (GET), or a batch of operations (POST).
+    gives : str
+        Response to a batch: its receipt, the batch again, its number of bytes, or any JSON (as published: not equal work).
+    response : Expectation
+        Expectation of the response to a GET, in the words of ``vectors.json``.
+    good : str
+        Name of the vector of a good request, for a workload that has one of its own.
+    content_type : str
+        Content-Type of the response.
+    size : str
+        The field of :class:`Workload` in which cells of it differ.
+    dynamic : Literal["", "clock", "random"]
+        Reason why responses differ: the clock, or a random draw.
+    draws_count : int
+        Responses that the check of their freshness compares.
+    size_tolerance : float
+        Share by which the mean size of responses may differ from that of a verified one: by the digits of random numbers and times, and,
+        for pages, by what is drawn.
+    statement : str
+        The SQL statement of one request; ``servers/postgresql/counters.sql`` counts nothing else as that workload's.
+    refuses : bool
+        Wrong methods, and paths behind its own, are tried as with any resource.
+    connections_parameter : str
+        The parameter that holds its own numbers of connections, where they differ from those of the others.
     """
 
     name: str
     title: str
     takes: Literal["", "batch"] = ""
     gives: Literal["", "receipt", "echo", "bytes", "any JSON"] = ""
-    response: Mapping[str, Any] = field(default_factory=dict)
+    response: Expectation = field(default_factory=Expectation)
     good: str = ""
     content_type: str = "application/json"
     size: Literal["", "operations", "delay_ms", "count"] = ""
@@ -61,13 +92,11 @@ class Specification:
         """Return whether responses other than 200 are JSON too; others may be of any type."""
         return bool(self.takes or self.statement)
 
-    def variants(self, sizes: Mapping[str, Any]) -> list[Workload]:
+    def variants(self, sizes: Mapping[str, Sequence[int]]) -> list[Workload]:
         """Return the workloads of this kind, one for each of the `sizes` (field → values) that it differs by."""
-        return (
-            [Workload(self.name, **{self.size: size}) for size in sizes[self.size]]
-            if self.size
-            else [Workload(self.name)]
-        )
+        if not self.size:
+            return [Workload(self.name)]
+        return [Workload(self.name, **{self.size: size}) for size in sizes[self.size]]  # type: ignore[arg-type]  # a field of sizes
 
     def backend_work(self, workload: Workload) -> dict[str, dict[str, int]]:
         """Return the backend's work for one request, by the names of its counters; empty where nothing is counted."""
@@ -133,7 +162,7 @@ _ALL = (
         good="blog shows 6 posts",
         content_type="text/html",
         dynamic="random",
-        # Of 200 honest pages, fewer than 1 in 10^9 series lack one of the fifty posts; the other draws are wider.
+        # Fewer than 1 in 10^9 series of 200 random pages lack one of the fifty posts. The draws of the other workloads are wider.
         draws_count=200,
         size_tolerance=0.25,
         connections_parameter="blog_connection_counts",

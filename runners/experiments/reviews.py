@@ -32,6 +32,7 @@ from runners.present import comparison as before_after
 from runners.present.claims import sentences as verdicts, tables as claim_tables
 from runners.present.kit.markup import Fragment
 from runners.present.narrative import Narrative
+from runners.stats.estimates import interval_columns, interval_in
 from runners.store.ledger import Run
 from runners.store.runs import find_runs
 
@@ -208,7 +209,6 @@ class ClaimReview:
 
 def _with_intervals(row: Mapping[Any, Any], *names: str) -> dict[str, Any]:
     """A row for ``summary.json``: what has an interval as ``{value, low, high}``."""
-    parts = {"value": "", "low": "_low", "high": "_high"}
-    ends = {f"{name}{part}" for name in names for part in parts.values()}
+    ends = {column for name in names for column in interval_columns(name)}
     found = {str(name): value for name, value in row.items() if name not in ends}
-    return found | {name: {key: row[f"{name}{part}"] for key, part in parts.items()} for name in names}
+    return found | {name: vars(interval_in(row, name)) for name in names}

@@ -57,7 +57,7 @@ class Autocannon:
         (folder / _BODY).write_bytes(request.body)
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
-        """Arguments of one window; see :class:`runners.generators.Generator`."""
+        """Return the arguments of one window; see :class:`runners.core.load.Generator`."""
         if not 1 <= load.threads <= load.connections:
             raise GeneratorError(
                 f"autocannon needs a connection for each thread: {load.connections} for {load.threads}"
@@ -68,7 +68,7 @@ class Autocannon:
             raise GeneratorError("autocannon neither offers a rate evenly nor counts all responses when it reconnects")
         if not re.fullmatch(r"/[!-~]*", request.path):
             raise GeneratorError(f"not a path that autocannon can request: {request.path!r}")
-        options: dict[str, Any] = {"url": f"http://{host}:{port}{request.path}", "method": request.method}
+        options: dict[str, object] = {"url": f"http://{host}:{port}{request.path}", "method": request.method}
         options |= {"connections": load.connections, "duration": load.duration_s, "timeout": load.timeout_s}
         options |= {"sampleInt": _SAMPLE_MS}
         if load.threads > 1:
@@ -78,7 +78,7 @@ class Autocannon:
         return ["node", f"{LOAD_FOLDER}/{_SCRIPT.name}", json.dumps(options)]
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
-        """Parse autocannon's report; see :class:`runners.generators.Generator`."""
+        """Parse autocannon's report; see :class:`runners.core.load.Generator`."""
         text, result, seen = parse_text(stdout), _result(_line("autocannon", stdout)), _seen(_line("wrkbook", stdout))
         if (text.connections_count, text.workers_count or 1) != (load.connections, load.threads):
             raise GeneratorError(
@@ -99,7 +99,7 @@ class Autocannon:
         )
 
     def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
-        """All of it: its histogram is small."""
+        """Return all of it: its histogram is small."""
         return stdout
 
 

@@ -30,12 +30,18 @@ class AutocannonText:
 
     Attributes
     ----------
-    planned_s : the requested duration
-    latency : of responses, cut down to whole milliseconds before anything was calculated
-    requests, read_bytes_by_interval : of each interval of `interval_s`
-    sent_count : requests *sent*, which is what "1202k requests" means; those under way at the end are among them
-    errors_count : timeouts, and connections refused or lost
-    statuses : count by status, where ``--renderStatusCodes`` was given
+    planned_s : float
+        The requested duration.
+    latency : LatencySummary
+        Latencies of responses, cut down to whole milliseconds before anything was calculated.
+    requests, read_bytes_by_interval : Samples
+        Statistics over the intervals of `interval_s`.
+    sent_count : Rounded
+        Requests *sent*: that is what "1202k requests" means; those under way at the end are among them.
+    errors_count : Rounded
+        Timeouts, and connections refused or lost.
+    statuses : dict[int, int]
+        Count by status, where ``--renderStatusCodes`` was given.
     """
 
     url: str
@@ -98,7 +104,7 @@ def parse_text(text: str) -> AutocannonText:
 
 
 def _rows(text: str) -> dict[str, list[str]]:
-    """The lines of all tables by their first cell: the first cell of the table's header, then the other cells."""
+    """Return the lines of all tables by their first cell: the first cell of the table's header, then the other cells."""
     rows: dict[str, list[str]] = {}
     header: list[str] = []
     for line in text.splitlines():
@@ -137,12 +143,12 @@ def _samples(rows: dict[str, list[str]], name: str) -> Samples:
 
 
 def _plain(printed: str) -> Rounded:
-    """``109,262.55``; means and deviations have up to two decimals (less where they are zeros), all else is whole."""
+    """Return a number such as ``109,262.55``; means and deviations have up to two decimals, all else is whole."""
     return Rounded(_number(printed.replace(",", "")), 0.005)
 
 
 def _size(printed: str) -> Rounded:
-    """``8.4 MB`` is 8.40 MB: three significant digits, whose last zeros are left out."""
+    """Return the bytes in ``8.4 MB``, which is 8.40 MB: three significant digits, whose last zeros are left out."""
     number, _, unit = printed.partition(" ")
     if unit not in _EXPONENTS:
         raise GeneratorError(f"not a size that autocannon prints: {printed!r}")
@@ -152,7 +158,7 @@ def _size(printed: str) -> Rounded:
 
 
 def _count(printed: str) -> Rounded:
-    """``1202k`` from a thousand on, exact below."""
+    """Return a count such as ``1202k``: rounded from a thousand on, exact below."""
     number = re.fullmatch(r"(\d+)(k?)", printed)
     if number is None:
         raise GeneratorError(f"not a count that autocannon prints: {printed!r}")

@@ -67,15 +67,20 @@ class Bins(BaseModel):
 
 
 class PaceloadReport(BaseModel):
-    """What paceload prints, as it prints it; see ``servers/paceload/main.cpp``.
+    """The report of paceload, as it prints it; see ``servers/paceload/main.cpp``.
 
     Attributes
     ----------
-    scheduled : arrivals in the window
-    completed, unanswered : of them; others failed
-    most_waiting : the longest queue of arrivals without a free connection
-    elapsed_s : with the wait for the last responses
-    response, service, lateness : histograms; unanswered arrivals are in `response` only
+    scheduled : int
+        Arrivals in the window.
+    completed, unanswered : int
+        Arrivals with a response, and those still without one at the end; others failed.
+    most_waiting : int
+        The longest queue of arrivals without a free connection.
+    elapsed_s : float
+        Duration with the wait for the last responses.
+    response, service, lateness : Bins
+        Histograms; unanswered arrivals are in `response` only.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -124,7 +129,7 @@ class Paceload:
         (folder / _BODY).write_bytes(request.body)
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
-        """Return the arguments of one window; see :class:`runners.generators.Generator`."""
+        """Return the arguments of one window; see :class:`runners.core.load.Generator`."""
         if load.connections < load.threads or load.duration_s <= 0 or load.timeout_s <= 0:
             raise GeneratorError("paceload needs a connection for each thread, and a duration and a timeout above 0 s")
         if load.keepalive_requests not in (None, 1):
@@ -150,7 +155,7 @@ class Paceload:
         return ["/build/paceload", *(word for name, value in options.items() for word in (f"--{name}", str(value)))]
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
-        """Parse paceload's report; see :class:`runners.generators.Generator`."""
+        """Parse paceload's report; see :class:`runners.core.load.Generator`."""
         report = report_of(stdout)
         if (
             not math.isclose(report.rate_rps, load.rate_rps or 0.0, rel_tol=1e-5)
@@ -167,7 +172,7 @@ class Paceload:
             raise GeneratorError("the service times are not as many as the completed requests")
         return LoadResult(
             requests_count=report.completed,
-            # Of an open loop, responses are to the arrivals of this time, even those that come after it.
+            # In an open loop, responses belong to the arrivals of this time, even those that come after it.
             duration_s=report.duration_s if load.rate_rps else max(report.duration_s, report.elapsed_s),
             read_bytes=report.read_bytes,
             connections_count=load.connections,
@@ -195,7 +200,7 @@ class Paceload:
 
 
 def report_of(stdout: str) -> PaceloadReport:
-    """Return what paceload printed.
+    """Return the parsed report of paceload.
 
     Raises
     ------

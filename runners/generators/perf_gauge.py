@@ -70,7 +70,7 @@ class PerfGauge:
         (folder / _BODY).write_bytes(request.body)
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
-        """Arguments of one window; see :class:`runners.generators.Generator`."""
+        """Return the arguments of one window; see :class:`runners.core.load.Generator`."""
         if load.connections < 1 or load.duration_s <= 0 or load.timeout_s <= 0:
             raise GeneratorError("perf-gauge needs a client, a duration and a timeout above 0 s")
         if load.keepalive_requests not in (None, 1):
@@ -95,7 +95,7 @@ class PerfGauge:
         return [*command, f"http://{host}:{port}{request.path}"]
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
-        """Parse perf-gauge's report; see :class:`runners.generators.Generator`.
+        """Parse perf-gauge's report; see :class:`runners.core.load.Generator`.
 
         Times of requests that got no response are left out of ``service_time`` where perf-gauge has them apart.
         """
@@ -124,7 +124,7 @@ class PerfGauge:
         )
 
     def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
-        """All of it: its histogram is small."""
+        """Return all of it: its histogram is small."""
         return stdout
 
 
@@ -153,7 +153,7 @@ def portion(load: Load) -> Portion:
 
 
 def paced(rate_rps: float) -> tuple[int, float]:
-    """The clients that offer a rate, and the rate to request of them so that this is what they send: their limiter runs late.
+    """Return the clients that offer a rate, and the rate to request of them: their limiter runs late.
 
     Each client sends one request a tick. All clients tick together, so a tick is a burst of as many requests as there are
     clients: few clients with short ticks are nearer to an even stream, many with long ticks nearer to the requested rate. The

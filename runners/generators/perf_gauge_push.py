@@ -30,7 +30,7 @@ except ImportError:  # in the sandbox
 Field = tuple[int, int | float | bytes]
 
 PROGRAM = "/build/bin/perf-gauge"
-# log4rs.yaml, which perf-gauge looks for below the folder that it runs in, writes a byte here per lost measurement.
+# log4rs.yaml, which perf-gauge reads below the folder that it runs in, writes a byte here per lost measurement.
 LOST = Path("/tmp/lost")  # noqa: S108 - inside the sandbox
 
 
@@ -40,9 +40,12 @@ class Family:
 
     Attributes
     ----------
-    gauges : by the values of their labels
-    buckets : of the histogram, upper bound → samples in this bucket alone, the empty ones left out
-    samples_count : of the histogram, with those above the last bound
+    gauges : dict[tuple[str, ...], float]
+        Values by the values of their labels.
+    buckets : dict[float, int]
+        Upper bound → samples in this bucket of the histogram alone, the empty ones left out.
+    samples_count : int
+        Samples of the histogram, with those above the last bound.
     """
 
     gauges: dict[tuple[str, ...], float]
@@ -64,7 +67,7 @@ class Receiver(BaseHTTPRequestHandler):
     server: Gateway
 
     def do_PUT(self) -> None:
-        """Keep it and accept."""
+        """Store the push and accept it."""
         self.server.pushed.append(self.rfile.read(int(self.headers["Content-Length"])))
         self.send_response(202)
         self.end_headers()
@@ -72,7 +75,7 @@ class Receiver(BaseHTTPRequestHandler):
     do_POST = do_PUT  # noqa: N815
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: standard error is perf-gauge's."""
+        """Print nothing: standard error is perf-gauge's."""
 
 
 def readable(pushed: bytes) -> str:
@@ -101,7 +104,7 @@ def _steps(family: Family) -> str:
 
 
 def decode(pushed: bytes) -> dict[str, Family]:
-    """All families of one push, by name.
+    """Return all families of one push, by name.
 
     Raises
     ------
@@ -159,7 +162,7 @@ def _histogram(message: bytes) -> tuple[dict[float, int], int]:
 
 
 def _fields(message: bytes) -> Iterator[Field]:
-    """The fields of a message: number and value, in the order sent."""
+    """Return the fields of a message: number and value, in the order sent."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)

@@ -42,7 +42,7 @@ class Report:
 
     @property
     def summary(self) -> LatencySummary:
-        """The latencies by their meaning."""
+        """Return the latencies by their meaning."""
         return summary_of(self.latencies_s)
 
 
@@ -134,11 +134,16 @@ class PerfGaugeText:
 
     Attributes
     ----------
-    requests_count : responses of any status and failed requests
-    success_fraction : responses of status 2xx; NaN where there were none at all
-    body_bytes : bytes of the bodies alone
-    responses : count by status line (``200 OK``) or by what failed
-    latencies_s : by the name of the line
+    requests_count : int
+        Responses of any status and failed requests.
+    success_fraction : Rounded
+        Responses of status 2xx; NaN where there were none at all.
+    body_bytes : Rounded
+        Bytes of the bodies alone.
+    responses : dict[str, int]
+        Count by status line (``200 OK``) or by what failed.
+    latencies_s : dict[str, Rounded]
+        Name of the line → latency.
     """
 
     name: str
@@ -153,12 +158,12 @@ class PerfGaugeText:
 
     @property
     def summary(self) -> LatencySummary:
-        """The latencies by their meaning."""
+        """Return the latencies by their meaning."""
         return summary_of({name: at.value for name, at in self.latencies_s.items()})
 
 
 def summary_of(latencies_s: dict[str, float]) -> LatencySummary:
-    """The lines of the latency table by their meaning; the minimum is percentile 0."""
+    """Return the lines of the latency table by their meaning; the minimum is percentile 0."""
     return LatencySummary(
         {percentage: latencies_s[name] for name, percentage in _PERCENTILES.items()},
         latencies_s["Mean"],

@@ -15,7 +15,7 @@ GENERATORS: dict[str, Generator] = {
 
 
 def generator_named(name: str) -> Generator:
-    """The load generator called `name`.
+    """Return the load generator called `name`.
 
     Raises
     ------

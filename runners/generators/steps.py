@@ -13,7 +13,7 @@ from itertools import accumulate
 
 
 def print_steps(counts: Iterable[tuple[int, int]]) -> str:
-    """The text of a histogram: pairs of a value and its count, ascending."""
+    """Return the text of a histogram: pairs of a value and its count, ascending."""
     printed, before = [], 0
     for value, count in counts:
         printed.append(str(count) if value - before == 1 else f"{value - before}:{count}")
@@ -22,7 +22,7 @@ def print_steps(counts: Iterable[tuple[int, int]]) -> str:
 
 
 def parse_steps(text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The values, ascending and unique, and their counts.
+    """Return the values, ascending and unique, and their counts.
 
     Raises
     ------

@@ -46,7 +46,7 @@ class Wrk:
         (folder / _BODY).write_bytes(request.body)
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
-        """Arguments of one window; see :class:`runners.generators.Generator`.
+        """Return the arguments of one window; see :class:`runners.core.load.Generator`.
 
         wrk prints everything, done() included, after SIGINT as well: tried with 4.1.0 after 0.05, 0.4 and 1.5 s, with
         1 and 40 threads. The duration it then prints is the real one.
@@ -71,7 +71,7 @@ class Wrk:
         return command
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
-        """Parse wrk's report; see :class:`runners.generators.Generator`.
+        """Parse wrk's report; see :class:`runners.core.load.Generator`.
 
         ``service_time`` is recovered from the printed histogram (``corrected``), as
         :func:`runners.stats.histograms.recover` explains.
@@ -103,7 +103,7 @@ class Wrk:
         )
 
     def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
-        """See :func:`runners.generators.wrk_exact.condense`."""
+        """Return a shorter form of the output; see :func:`runners.generators.wrk_exact.condense`."""
         return condense(stdout, _expected_interval_us(parse_exact(stdout), load), COARSE_PARTS if coarse else PARTS)
 
 
@@ -144,7 +144,7 @@ def _spread(what: str, printed: Spread, seen: Statistics, unit: float) -> list[t
 
 
 def _expected_interval_us(exact: Exact, load: Load) -> int | None:
-    """The interval of wrk's correction, from the requested connections; None where wrk corrects nothing."""
+    """Return the interval of wrk's correction, from the requested connections; None where wrk corrects nothing."""
     rounds = exact.requests_count // load.connections
     return exact.duration_us // rounds if rounds else None
 

@@ -20,9 +20,9 @@ from runners.stats import histograms
 
 _MARKER = "wrkbook "
 PARTS = 256
-"""Of the expected interval, where these are at least two microseconds long."""
+"""Number of parts of the expected interval, where these are at least two microseconds long."""
 COARSE_PARTS = 32
-"""Of a warm-up's, whose latencies are checked when they are printed and not read again."""
+"""The same for a warm-up: its latencies are checked when they are printed, and not read again."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,12 @@ class Statistics:
 
     Attributes
     ----------
-    histogram : by µs, or where it is condensed by part: a value v is in part ⌈v / part_us⌉
-    interval_us, parts : where it is condensed, the expected interval, and into how many parts it was divided
+    histogram : Histogram
+        Counts by µs, or where it is condensed by part: a value v is in part ⌈v / part_us⌉.
+    interval_us : int | None
+        The expected interval, where it is condensed.
+    parts : int
+        Number of parts into which that was divided.
     """
 
     mean: float
@@ -48,14 +52,14 @@ class Statistics:
         return 0.0 if self.interval_us is None else self.interval_us / self.parts / 2 + 0.5
 
     def in_us(self, histogram: Histogram) -> Histogram:
-        """A histogram like this one, by µs: the middle stands for a part."""
+        """Return a histogram like this one, by µs: the middle stands for a part."""
         if self.interval_us is None:
             return histogram
         middles = tuple(round((value - 0.5) * self.interval_us / self.parts) for value in histogram.values_us)
         return Histogram(middles, histogram.counts)
 
     def recovered(self, expected_us: int | None) -> Histogram:
-        """The histogram without wrk's correction, whose expected interval is given; None where wrk corrected nothing.
+        """Return the histogram without wrk's correction, whose expected interval is given; None where wrk corrected nothing.
 
         Raises
         ------
@@ -92,7 +96,7 @@ class Exact:
 
 
 def parse_exact(stdout: str) -> Exact:
-    """The line in wrk's output.
+    """Parse the line in wrk's output.
 
     Raises
     ------
@@ -119,7 +123,7 @@ def parse_exact(stdout: str) -> Exact:
 
 
 def condense(stdout: str, expected_us: int | None, parts_count: int = PARTS) -> str:
-    """Wrk's output with its histogram of latencies by parts of the expected interval, where these are worth it."""
+    """Return wrk's output with its histogram of latencies by parts of the expected interval, where these are worth it."""
     line = _line(stdout)
     fields = json.loads(line)
     if expected_us is None or expected_us < 2 * parts_count or "interval_us" in fields["latency_us"]:

@@ -23,7 +23,7 @@ class Rounded:
         return abs(self.value - exact) <= self.half_step * 1.001
 
     def within(self, tolerance: float) -> Rounded:
-        """The same, held against numbers that are known to within a tolerance."""
+        """Return the same, to compare with numbers that are known to within a tolerance."""
         return Rounded(self.value, self.half_step + tolerance)
 
 
@@ -43,10 +43,14 @@ class WrkText:
 
     Attributes
     ----------
-    connections_count : as requested
-    latency_s : after wrk's correction for coordinated omission
-    thread_rps : rates of single threads over 100 ms each
-    percentiles_s : by percentage; empty without ``--latency``
+    connections_count : int
+        Requested connections.
+    latency_s : Spread
+        Latencies after wrk's correction for coordinated omission.
+    thread_rps : Spread
+        Rates of single threads over 100 ms each.
+    percentiles_s : dict[float, Rounded]
+        Percentage → latency; empty without ``--latency``.
     """
 
     url: str
@@ -128,7 +132,7 @@ def _rounded(printed: str, parse: Callable[[str], float]) -> Rounded:
 
 
 def _only(pattern: str, text: str, what: str) -> tuple[str, ...]:
-    """The groups of the one line that has a pattern."""
+    """Return the groups of the one line that has a pattern."""
     found = list(re.finditer(rf"^\s*{pattern}\s*$", text, re.MULTILINE))
     if not found:
         raise GeneratorError(f"wrk's output does not say: {what}")

@@ -32,7 +32,7 @@ _SIZE = 8 * (1 + 2 * _RECORDS_COUNT)
 
 
 class Speed(NamedTuple):
-    """What the probe of a CPU saw; see :class:`runners.core.trial_record.CpuSpeed`."""
+    """Readings of the probe of a CPU; see :class:`runners.core.trial_record.CpuSpeed`."""
 
     wakes_hz: float
     mean_hz: float

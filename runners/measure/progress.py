@@ -1,4 +1,4 @@
-"""What a run knows so far: which windows count, what failed, how precise its ratios are, and what its searches found."""
+"""The progress of a run: windows that count, failures, the precision of its ratios, and the rates that its searches found."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pandas as pd
 
 from runners.analyse.checks.conditions import DISTURBANCES
 from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, of_cell
-from runners.analyse.tables import load_results
+from runners.analyse.tables import MeasuredWindow, load_results
 from runners.core.parameter_values import Objective, objectives
 from runners.core.records import SEARCH_WINDOW, Interval, LoadProfile, System
 from runners.core.trial_record import TrialRecord
@@ -42,8 +41,8 @@ class Progress:
     """
 
     settings: BlockSettings
-    parse: Callable[[TrialRecord], list[dict[str, Any]]]
-    windows: list[dict[str, Any]] = field(default_factory=list)
+    parse: Callable[[TrialRecord], list[MeasuredWindow]]
+    windows: list[MeasuredWindow] = field(default_factory=list)
     void_cells: set[tuple[str, str]] = field(default_factory=set)
     failures: Counter[System | Cell] = field(default_factory=Counter)
     capacities: dict[tuple[Cell, Objective], list[float]] = field(default_factory=dict)
@@ -61,11 +60,10 @@ class Progress:
         if record.shape.objectives and record.shape.rate_rps is None:
             self.add_search(record)
         for window in self.parse(record):
-            void_for = set(window.pop("void_for"))
-            if not void_for:
+            if not window.void_for:
                 self.windows.append(window)
-            elif void_for <= DISTURBANCES:
-                self.void_cells.add((window["system"], window["workload"]))
+            elif set(window.void_for) <= DISTURBANCES:
+                self.void_cells.add((window.system, window.workload))
 
     def add_search(self, record: TrialRecord) -> None:
         """Count in the largest rates that the search of one launch found."""
@@ -89,7 +87,7 @@ class Progress:
     @property
     def invalidated(self) -> set[Cell]:
         """Cells without one window that counts, where a quieter machine might give one."""
-        invalidated = self.void_cells - {(window["system"], window["workload"]) for window in self.windows}
+        invalidated = self.void_cells - {(window.system, window.workload) for window in self.windows}
         cells = self.settings.design.without(self.excluded)
         return {cell for cell in cells if (cell.system.name, cell.workload.label) in invalidated}
 

@@ -8,10 +8,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from typing import Any
 
 from tqdm import tqdm
 
+from runners.analyse.tables import MeasuredWindow
 from runners.core.parameters import Profile
 from runners.core.project import SERVING, is_locked
 from runners.core.records import System
@@ -43,7 +43,7 @@ _LAUNCH_S = 0.7
 
 
 def measure(
-    run: Run, settings: BlockSettings, parse: Callable[[TrialRecord], list[dict[str, Any]]], *, precision: float
+    run: Run, settings: BlockSettings, parse: Callable[[TrialRecord], list[MeasuredWindow]], *, precision: float
 ) -> bool:
     """Measure blocks and write their trials to the ledger; return whether any window counts.
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.core.trial_record import CpuTimes, Pressure, ProcessMemory, Role, RoleSample, Sample, UnpinnedThread
+from runners.core.sample import CpuTimes, Pressure, ProcessMemory, Role, RoleSample, Sample, UnpinnedThread
 from runners.machine.facts import CPU_FOLDER, numbers_in, text_of
 from runners.machine.topology import parse_cpu_list
 

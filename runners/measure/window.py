@@ -20,7 +20,8 @@ import psutil
 
 from runners.core.load import LOAD_FOLDER, Load
 from runners.core.records import WARM_UP_KINDS
-from runners.core.trial_record import CpuSpeed, Role, Sample, TimeSlices, WindowKind, WindowRecord
+from runners.core.sample import Role, Sample
+from runners.core.trial_record import CpuSpeed, TimeSlices, WindowKind, WindowRecord
 from runners.measure.load import LEAST_WATCHED, MOST_RAMP_UP_S, LoadContext, LoadTarget, wait_until_open
 from runners.measure.sampling import OtherProcesses, memory, snapshot, total_cpu_s
 from runners.measure.virtual_clock import VirtualClock

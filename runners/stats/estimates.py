@@ -82,7 +82,7 @@ def compare(
     ----------
     first, second : array_like
         One number a block; entry i of both is block i. A block with NaN on either side is left out.
-    kind : {"ratio", "difference"}
+    kind : Literal["ratio", "difference"]
         Geometric mean of the blocks' ratios, or mean of their differences (for quantities that may be 0).
 
     Raises
@@ -135,9 +135,19 @@ def ratio_of(first: Interval, second: Interval) -> Interval:
     return Interval(value, value * math.exp(-down), value * math.exp(up))
 
 
+def interval_columns(stem: str, unit: str = "") -> list[str]:
+    """Return the names of an interval's columns: ``p50_s``, ``p50_low_s`` and ``p50_high_s`` for the stem ``p50`` and the unit ``_s``."""
+    return [f"{stem}{end}{unit}" for end in ("", "_low", "_high")]
+
+
 def as_columns(interval: Interval, stem: str, unit: str = "") -> dict[str, float]:
-    """Return an interval as columns: ``p50_s``, ``p50_low_s`` and ``p50_high_s`` for the stem ``p50`` and the unit ``_s``."""
-    return {f"{stem}{unit}": interval.value, f"{stem}_low{unit}": interval.low, f"{stem}_high{unit}": interval.high}
+    """Return an interval as :func:`interval_columns`."""
+    return dict(zip(interval_columns(stem, unit), (interval.value, interval.low, interval.high), strict=True))
+
+
+def interval_in(row: Any, stem: str, unit: str = "") -> Interval:  # noqa: ANN401  (a row of a table, or a mapping)
+    """Return the interval that :func:`interval_columns` of a row hold."""
+    return Interval(*(row[name] for name in interval_columns(stem, unit)))
 
 
 def log_arm(value: float, end: float) -> float:
@@ -170,7 +180,7 @@ def _logarithms(values: Launches) -> Floats:
 
 
 def _exponential(interval: Interval) -> Interval:
-    # Of two launches that differ much the interval may reach beyond the largest number there is.
+    # The interval of two launches that differ much may reach beyond the largest float.
     with np.errstate(over="ignore"):
         return Interval(*(float(np.exp(end)) for end in (interval.value, interval.low, interval.high)))
 

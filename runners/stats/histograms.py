@@ -20,7 +20,7 @@ _HDR_HEADER_BYTES = 40
 _LAST_SHIFT = 56
 
 DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 2e-3
-"""Of ``servers/calibration``: /delayed, /stalled (for how long, how often), /work."""
+"""Times of ``servers/calibration``: the delay of /delayed, length and period of the stalls of /stalled, the work of /work."""
 
 
 def correct(histogram: Histogram, expected_us: int) -> Histogram:
@@ -132,8 +132,10 @@ def trimmed_mean(values: ArrayLike, counts: ArrayLike, fraction: float = 0.01) -
 
     Parameters
     ----------
-    values, counts : the histogram
-    fraction : what to leave out at each end, at least 0 and less than 0.5
+    values, counts : ArrayLike
+        The histogram.
+    fraction : float
+        Share of the samples to leave out at each end, at least 0 and less than 0.5.
     """
     if not 0 <= fraction < 0.5:
         raise ValueError(f"cannot leave out {fraction} of the samples at each end")

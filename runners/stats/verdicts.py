@@ -128,12 +128,14 @@ def _has_width(ratio: Interval) -> bool:
 
 @dataclass(frozen=True)
 class Bracket:
-    """What windows at several rates say.
+    """The outcome of windows at several rates.
 
     Attributes
     ----------
-    met_rps : the largest rate that met the objective, below `missed_rps`; NaN where none did
-    missed_rps : the smallest rate that missed it; infinite where none did
+    met_rps : float
+        The largest rate that met the objective, below `missed_rps`; NaN where none did.
+    missed_rps : float
+        The smallest rate that missed it; infinite where none did.
     """
 
     met_rps: float

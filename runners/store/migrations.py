@@ -103,11 +103,6 @@ def run_from_5(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | {"schema": "wrkbook.run/6", "versions": found}
 
 
-def run_from_6(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return a manifest of schema 6 as one of schema 7, which may hold the shades of the systems; schema 6 has none."""
-    return manifest | {"schema": "wrkbook.run/7"}
-
-
 def trial_from_6(trial: dict[str, Any]) -> dict[str, Any]:
     """Return a trial of schema 6 as one of schema 7, whose loads may have objectives and a window of their own."""
     return trial | {"schema": "wrkbook.trial/7"}
@@ -123,6 +118,11 @@ def run_from_6(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | threats | {"schema": "wrkbook.run/7"}
 
 
+def run_from_7(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 7 as one of schema 8, which may hold the shades of the systems; schema 7 has none."""
+    return manifest | {"schema": "wrkbook.run/8"}
+
+
 RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/1": run_from_1,
     "wrkbook.run/2": run_from_2,
@@ -130,6 +130,7 @@ RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/4": run_from_4,
     "wrkbook.run/5": run_from_5,
     "wrkbook.run/6": run_from_6,
+    "wrkbook.run/7": run_from_7,
 }
 TRIAL_MIGRATIONS: Migrations = {"wrkbook.trial/5": trial_from_5, "wrkbook.trial/6": trial_from_6}
 

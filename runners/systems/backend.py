@@ -40,7 +40,7 @@ class Backend(ServerProcess):
         return self.listens() and (not self.artifact.server.launch.counters or self._count().returncode == 0)
 
     def work(self) -> dict[str, Work]:
-        """The work done since its launch by kind, as the manifest's `counters` print it; empty without them.
+        """Return the work done since its launch by kind, as the manifest's `counters` print it; empty without them.
 
         Raises
         ------
@@ -74,13 +74,13 @@ class Backend(ServerProcess):
 
 
 def process_of(artifact: Artifact, port: int, cpus: Sequence[int], backend_port: int = 0) -> ServerProcess:
-    """The process of a server, or the :class:`Backend` of one with that role; it is not launched yet."""
+    """Return the process of a server, or the :class:`Backend` of one with that role; it is not launched yet."""
     kind = Backend if artifact.server.role == "backend" else ServerProcess
     return kind(artifact, port, list(cpus), backend_port)
 
 
 def work_between(before: Mapping[str, Work], after: Mapping[str, Work]) -> dict[str, Work]:
-    """The work between two counts, by kind."""
+    """Return the work between two counts, by kind."""
     none = Work(0, 0)
     return {
         kind: Work(*(late - early for late, early in zip(work, before.get(kind, none), strict=True)))
@@ -89,7 +89,7 @@ def work_between(before: Mapping[str, Work], after: Mapping[str, Work]) -> dict[
 
 
 def counted(backend: Backend | None) -> dict[str, Work] | None:
-    """The work that a backend has done so far; None where there is none, or it cannot say any more."""
+    """Return the work that a backend has done so far; None where there is none, or it cannot say any more."""
     if backend is None:
         return None
     try:
@@ -106,7 +106,7 @@ def work_done(before: Mapping[str, Work] | None, after: Mapping[str, Work] | Non
 
 
 def backend_name(server: Server) -> str | None:
-    """The backend that a server's services need; None when they need none.
+    """Return the backend that a server's services need; None when they need none.
 
     Raises
     ------
@@ -125,7 +125,7 @@ class Backends(dict[str, Backend]):
     """The launched backends, by name."""
 
     def port(self, server: Server) -> int:
-        """The port of the backend behind `server`; 0 when it has none here."""
+        """Return the port of the backend behind `server`; 0 when it has none here."""
         backend = self.get(backend_name(server) or "")
         return backend.port if backend else 0
 
@@ -158,7 +158,7 @@ def backends_of(
 
 
 def stated_settings(server: Server) -> dict[str, str]:
-    """The settings in the file that the manifest names, without comments and quotes; empty where it names none."""
+    """Return the settings in the file that the manifest names, without comments and quotes; empty where it names none."""
     if server.settings is None:
         return {}
     text = (server.folder / server.settings).read_text(encoding="utf-8")

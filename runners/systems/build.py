@@ -12,12 +12,12 @@ import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from tqdm import tqdm
 
 from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, cache_folder, exclusive
+from runners.core.run_manifest import Facts
 from runners.systems.catalogue import Server
 from runners.systems.image import SUITE, Image, remove_tree
 from runners.systems.sandbox import Sandbox
@@ -54,7 +54,7 @@ class Artifact:
 
     @property
     def folder(self) -> Path:
-        """The folder that is mounted at /build."""
+        """Return the folder that is mounted at /build."""
         return cache_folder() / "builds" / f"{self.server.name}-{self.key}"
 
     @property
@@ -63,7 +63,7 @@ class Artifact:
         return (self.folder / "wrkbook-build.json").exists()
 
     def sandbox(self) -> Sandbox:
-        """The sandbox in which the server runs: its sources and its build, both read-only."""
+        """Return the sandbox in which the server runs: its sources and its build, both read-only."""
         start = self.server.launch
         return Sandbox(
             self.image,
@@ -196,7 +196,7 @@ def own_level() -> str:
     return amd64_level(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
 
 
-def component_versions(servers: list[Server], image: Image) -> dict[str, Any]:
+def component_versions(servers: list[Server], image: Image) -> Facts:
     """Return the versions: by server those of its components; of the toolchain in the image, and of the Python side.
 
     Raises
@@ -238,7 +238,7 @@ def _version(server: Server, where: str, image: Image) -> str:
 
 
 def _installed(commands: list[list[str]], name: str) -> str | None:
-    """The version that a build command names which installs `name`: ``… install … --version 1.2.3 … NAME``."""
+    """Return the version in the build command that installs `name`: ``… install … --version 1.2.3 … NAME``."""
     for words in commands:
         if words[-1] == name and "--version" in words:
             return words[words.index("--version") + 1]

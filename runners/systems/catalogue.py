@@ -37,7 +37,8 @@ class Service(_Strict):
 
     Attributes
     ----------
-    codec : the library that does the work of this row, where a server has more than one way; the row is ``server+codec``
+    codec : str | None
+        The library that does the work of this row, where a server has more than one way; the row is ``server+codec``.
     """
 
     workload: Annotated[str, AfterValidator(_known)]
@@ -51,9 +52,10 @@ class Build(_Strict):
 
     Attributes
     ----------
-    flags : the options that a reader of the report should know
-    env : environment variables of the commands; ``{goamd64}`` is the level of the CPU, v1 to v4. The report shows them with
-        the flags
+    flags : str
+        The options that a reader of the report should know.
+    env : dict[str, str]
+        Environment variables of the commands; ``{goamd64}`` is the level of the CPU, v1 to v4. The report shows them with the flags.
     """
 
     commands: list[list[str]] = Field(default_factory=list)
@@ -79,11 +81,14 @@ class Start(_Strict):
 
     Attributes
     ----------
-    user : the account of the image that it runs as, where it must not be root
-    scratch : empty folders in memory that are its own, and gone when it ends
-    stop_signal : what its first process is told to end with; that process ends its others
-    counters : a command that prints the work done since the start as JSON, kind → {"calls": …, "rows": …}; from its first
-        success on, the server is ready
+    user : str | None
+        The account of the image that it runs as, where it must not be root.
+    scratch : list[str]
+        Empty folders in memory, for this server alone; removed when it ends.
+    stop_signal : Literal["TERM", "INT", "QUIT"]
+        Signal that tells its first process to end; that process ends its others.
+    counters : list[str]
+        A command that prints the work done since the start, kind → {"calls": …, "rows": …}; with its first success the server is ready.
     """
 
     command: list[str] = Field(min_length=1)
@@ -106,12 +111,15 @@ class Server(_Strict):
 
     Attributes
     ----------
-    name : the folder's name
-    components : shown name → where its version is read: ``deb:PACKAGE``, ``go:MODULE``, ``cargo:CRATE``, ``npm:PACKAGE``,
-        ``maven:ARTIFACT``, ``pypi:PACKAGE``, or ``install:NAME`` for what a build command installs in a ``--version``
-    hue : of its framework in all charts; without one it follows from the name
-    settings : a file of its folder with lines ``name = value``, which the reports state
-    start, serves : none for a load generator, which is built like a server and started by whoever measures
+    components : dict[str, str]
+        Shown name → where its version is read: ``deb:PACKAGE``, ``go:MODULE``, ``cargo:CRATE``, ``npm:PACKAGE``, ``maven:ARTIFACT``,
+        ``pypi:PACKAGE``, or ``install:NAME`` for what a build command installs in a ``--version``.
+    hue : Hue | None
+        Of its framework in all charts; without one it follows from the name.
+    settings : str | None
+        A file of its folder with lines ``name = value``, which the reports state.
+    start : Start | None
+        None for a load generator, which is built like a server.
     """
 
     name: str
@@ -160,11 +168,11 @@ class Server(_Strict):
 
     @property
     def codecs(self) -> list[str]:
-        """The codecs of all workloads, in the manifest's order."""
+        """Return the codecs of all workloads, in the manifest's order."""
         return list(dict.fromkeys(service.codec for service in self.serves if service.codec))
 
     def service(self, workload: str, codec: str | None) -> Service | None:
-        """The service for a workload with this codec, else the one that has no codec; None when there is neither."""
+        """Return the service for a workload with this codec, else the one that has no codec; None when there is neither."""
         serving = [service for service in self.serves if service.workload == workload]
         for wanted in (codec, None):
             for service in serving:
@@ -202,17 +210,17 @@ class Catalogue:
         self.servers = {path.parent.name: load_server(path.parent) for path in sorted(folder.glob("*/server.toml"))}
 
     def server(self, name: str) -> Server:
-        """The server called `name`."""
+        """Return the server called `name`."""
         if name not in self.servers:
             raise WrkbookError(f"there is no server named {name!r}", did_you_mean(name, list(self.servers)))
         return self.servers[name]
 
     def systems(self, workload: str) -> list[System]:
-        """All systems that serve `workload`."""
+        """Return all systems that serve `workload`."""
         return [system for server in self.servers.values() for system in server.systems(workload)]
 
     def system(self, name: str, workloads: list[str]) -> System:
-        """The system called `name` (``drogon+simdjson``, ``gin``), which must serve at least one of `workloads`."""
+        """Return the system called `name` (``drogon+simdjson``, ``gin``), which must serve at least one of `workloads`."""
         known = {system.name: system for workload in workloads for system in self.systems(workload)}
         if name not in known:
             raise WrkbookError(
@@ -223,7 +231,7 @@ class Catalogue:
 
     @property
     def packages(self) -> list[str]:
-        """The Debian packages that all servers together need."""
+        """Return the Debian packages that all servers together need."""
         return sorted({package for server in self.servers.values() for package in server.packages})
 
 

@@ -46,7 +46,7 @@ def ensure_sandbox() -> None:
 
 
 def missing_packages() -> list[str]:
-    """The Debian packages that making sandboxes and images needs and this host lacks."""
+    """Return the Debian packages that making sandboxes and images needs and this host lacks."""
     missing = [package for program, package in _PROGRAMS.items() if shutil.which(program) is None]
     return missing if _KEYRING.exists() else [*missing, "debian-archive-keyring"]
 
@@ -82,7 +82,7 @@ def ensure_unshare() -> None:
 
 
 def install_command(packages: list[str]) -> list[str]:
-    """The command that installs Debian packages here, with sudo where that is needed.
+    """Return the command that installs Debian packages here, with sudo where that is needed.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def _by_hand(command: list[str]) -> str:
 
 
 def namespace_remedy() -> str:
-    """Return what root can do so that this user may make sandboxes."""
+    """Return the remedy that root has where this user may not make sandboxes."""
     settings = {
         "kernel/unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "kernel/apparmor_restrict_unprivileged_userns": ("1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
@@ -137,8 +137,10 @@ class Ports:
 
     Attributes
     ----------
-    low, high : the range, both included
-    reuses : whether a port in TIME_WAIT may be used again after a second
+    low, high : int
+        The range, both included.
+    reuses : bool
+        A port in TIME_WAIT may be used again after a second.
     """
 
     low: int
@@ -147,7 +149,7 @@ class Ports:
 
     @property
     def count(self) -> int:
-        """The most connections that a client can have to one server."""
+        """Return the most connections that a client can have to one server."""
         return self.high - self.low + 1
 
 

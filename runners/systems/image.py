@@ -39,17 +39,17 @@ class Image:
 
     @classmethod
     def of(cls, packages: Iterable[str]) -> Image:
-        """The image of a package set."""
+        """Return the image of a package set."""
         return cls(tuple(sorted(set(packages) | {"ca-certificates"})))
 
     @property
     def key(self) -> str:
-        """Twelve hexadecimal digits that stand for suite, recipe and package set."""
+        """Return twelve hexadecimal digits that stand for suite, recipe and package set."""
         return hashlib.sha256("\n".join([SUITE, str(_RECIPE), *self.packages]).encode()).hexdigest()[:12]
 
     @property
     def root(self) -> Path:
-        """The root's folder, whether it is there yet or not."""
+        """Return the root's folder, whether it is there yet or not."""
         return cache_folder() / f"image-{self.key}"
 
     @property
@@ -59,7 +59,7 @@ class Image:
 
     @cached_property
     def versions(self) -> dict[str, str]:
-        """Version of every Debian package in the root."""
+        """Return the version of every Debian package in the root."""
         found: dict[str, str] = {}
         for entry in (self.root / "var/lib/dpkg/status").read_text(encoding="utf-8").split("\n\n"):
             fields = dict(line.split(": ", 1) for line in entry.splitlines() if ": " in line and line[0] != " ")
@@ -68,7 +68,7 @@ class Image:
         return found
 
     def account(self, name: str) -> tuple[int, int]:
-        """User and group id of an account that one of the packages made.
+        """Return user and group id of an account that one of the packages made.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class Image:
 
 @contextmanager
 def _handed_on_apt_settings() -> Iterator[str]:
-    """The host's own apt settings (proxy, certificates, Check-Valid-Until …) as a file for mmdebstrap."""
+    """Return the host's own apt settings (proxy, certificates, Check-Valid-Until …) as a file for mmdebstrap."""
     outcome = subprocess.run(["apt-config", "dump", "Acquire"], capture_output=True, text=True)
     # Only what concerns how files are fetched: the rest would overwrite mmdebstrap's own choices.
     kept = [

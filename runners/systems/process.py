@@ -32,10 +32,14 @@ class ServerProcess:
 
     Parameters
     ----------
-    artifact : the built server
-    port : on loopback; must be free, and held by the caller (:func:`runners.systems.sockets.hold_ports`)
-    cpus : the CPUs that its threads are pinned to; as many threads as CPUs
-    backend_port : of what runs behind it; 0 for nothing
+    artifact : Artifact
+        The built server.
+    port : int
+        Port on loopback; must be free, and held by the caller (:func:`runners.systems.sockets.hold_ports`).
+    cpus : list[int]
+        The CPUs that its threads are pinned to; as many threads as CPUs.
+    backend_port : int
+        Port of the backend; 0 without one.
     """
 
     ready_timeout_s = 15.0
@@ -52,7 +56,7 @@ class ServerProcess:
 
     @property
     def url(self) -> str:
-        """Base URL."""
+        """Return the base URL."""
         return f"http://{LOOPBACK}:{self.port}"
 
     def __enter__(self) -> Self:
@@ -100,14 +104,14 @@ class ServerProcess:
             raise
 
     def sandbox(self) -> Sandbox:
-        """The server's sandbox, its environment filled in."""
+        """Return the server's sandbox, its environment filled in."""
         sandbox = self.artifact.sandbox()
         return dataclasses.replace(
             sandbox, env=dict(zip(sandbox.env, self.filled(list(sandbox.env.values())), strict=True))
         )
 
     def filled(self, words: list[str]) -> list[str]:
-        """The words of a manifest with this launch's values in their places."""
+        """Return the words of a manifest with this launch's values in their places."""
         values = {"{port}": self.port, "{threads}": len(self.cpus), "{backend_port}": self.backend_port}
         values["{pool}"] = pool_size(self.cpus)
         return [_fill(word, values) for word in words]
@@ -133,19 +137,19 @@ class ServerProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """Exit status of the server, None while it runs; negative: the signal that ended it."""
+        """Return the exit status of the server, None while it runs; negative: the signal that ended it."""
         if self._sandbox is None or (status := self._sandbox.poll()) is None:
             return None
         return status if status < 128 else -(status - 128)
 
     @property
     def pids(self) -> list[int]:
-        """The server's own processes, without the sandbox around them."""
+        """Return the server's own processes, without the sandbox around them."""
         return descendants(self._sandbox.pid) if self._sandbox is not None else []
 
     @property
     def first_pids(self) -> list[int]:
-        """Its first process, which started all others; empty when it has ended."""
+        """Return its first process, which started all others; empty when it has ended."""
         return first_of(self.pids)
 
     def ready(self) -> bool:
@@ -158,7 +162,7 @@ class ServerProcess:
         return bool(listening) and listening <= {inode for pid in self.pids for inode in socket_inodes(pid)}
 
     def output(self) -> str:
-        """The last 4 KiB of what the server printed."""
+        """Return the last 4 KiB of what the server printed."""
         return self._tail.text(ended=not self.alive) if self._tail is not None else ""
 
     def _said(self) -> str:
@@ -186,12 +190,12 @@ class ServerProcess:
 
 
 def pool_size(cpus: Sequence[int]) -> int:
-    """Connections that a server on `cpus` keeps to its backend, in all."""
+    """Return the connections that a server on `cpus` keeps to its backend, in all."""
     return POOL_PER_CPU * len(cpus)
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes below a sandbox, without bubblewrap's own, and those that are still to become their program."""
+    """Return the processes below a sandbox, without bubblewrap's own, and those that are still to become their program."""
     found = []
     for child in _children(pid):
         with contextlib.suppress(psutil.Error):

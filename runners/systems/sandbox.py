@@ -37,11 +37,16 @@ class Sandbox:
 
     Attributes
     ----------
-    read_only, writable : folder inside → folder of the host
-    env : environment variables; nothing else is inherited
-    builds : whether the program may fetch packages (certificates, name resolution and proxies of the host)
-    user : the account of the image that the program sees itself as; None: whoever runs wrkbook
-    scratch : empty folders inside, in memory, for this program alone
+    read_only, writable : dict[str, Path]
+        Folder inside → folder of the host.
+    env : dict[str, str]
+        Environment variables; nothing else is inherited.
+    builds : bool
+        The program may fetch packages (certificates, name resolution and proxies of the host).
+    user : str | None
+        The account of the image that the program sees itself as; None: whoever runs wrkbook.
+    scratch : Sequence[str]
+        Empty folders inside, in memory, for this program alone.
     """
 
     image: Image
@@ -54,7 +59,7 @@ class Sandbox:
     scratch: Sequence[str] = ()
 
     def command(self, argv: Sequence[str], cpus: Sequence[int] = ()) -> list[str]:
-        """The argument list that runs `argv` inside, on `cpus` only where they are given.
+        """Return the argument list that runs `argv` inside, on `cpus` only where they are given.
 
         The sandbox ends with its parent, and everything in it with the sandbox: it has a process namespace of its own.
         """
@@ -120,7 +125,8 @@ class Tail:
 
     Attributes
     ----------
-    descriptor : for the process to write to; :meth:`started` closes it here once the process has its own
+    descriptor : int
+        The end for the process to write to; :meth:`started` closes it here once the process has its own.
     """
 
     def __init__(self, most_bytes: int = 4096) -> None:
@@ -152,14 +158,14 @@ _END_TIMEOUT_S = 10.0
 
 @contextmanager
 def orphans_ended() -> Iterator[None]:
-    """While the context lasts, take in what descendants leave behind; at its end, kill the sandboxes among that."""
+    """Hold what descendants leave behind while the context lasts; at its end, kill the sandboxes among that."""
     own = set(psutil.Process().children())
     prctl = ctypes.CDLL(None).prctl
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         yield
     finally:
-        # One that was about to start its process 1 leaves that behind in turn.
+        # One that was about to start its process 1 leaves that behind, too.
         while found := _sandboxes(own):
             for process in found:
                 _kill(process)
@@ -178,7 +184,7 @@ def _sandboxes(own: set[psutil.Process]) -> list[psutil.Process]:
 
 
 def _kill(process: psutil.Process) -> None:
-    """Kill it and all below it: with its process 1, a sandbox loses everything that is in it."""
+    """Kill a process and all below it: with its process 1, a sandbox loses everything that is in it."""
     with suppress(psutil.Error):
         for below in [*process.children(recursive=True), process]:
             with suppress(psutil.Error):

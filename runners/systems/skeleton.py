@@ -13,7 +13,7 @@ from runners.systems.catalogue import Catalogue, Server, check_name, load_server
 
 SKELETON = Path(__file__).parent / "new_server"
 _TITLE = re.compile(r"^title\s*=.*$", re.MULTILINE)
-# What building and testing beside the sources leaves there.
+# Files that building and testing leave beside the sources.
 _LEFT_OVER = shutil.ignore_patterns("node_modules", "build", "target", "__pycache__", ".*cache")
 
 
@@ -22,9 +22,12 @@ def new_server(name: str, like: str = "", folder: Path = SERVERS) -> str:
 
     Parameters
     ----------
-    name : of the folder, and so of the system
-    like : a server whose folder is copied; empty: a small one in Go, which serves ``ping``
-    folder : that of all servers
+    name : str
+        Name of the folder and of the system.
+    like : str
+        A server whose folder is copied; empty: a small one in Go, which serves ``ping``.
+    folder : Path
+        Parent of all servers' folders.
 
     Raises
     ------

@@ -17,12 +17,12 @@ LOOPBACK = "127.0.0.1"
 # Below the range from which the kernel takes ports for outgoing connections, or a client could be on a server's port.
 FIRST_PORT = 18080
 _ESTABLISHED, _LISTEN = "01", "0A"
-# Of linux/netlink.h, linux/sock_diag.h and linux/inet_diag.h.
+# Constants of linux/netlink.h, linux/sock_diag.h and linux/inet_diag.h.
 _SOCK_DIAG, _BY_FAMILY, _REQUEST_DUMP, _DONE, _NETLINK_HEADER_BYTES = 4, 20, 0x301, 3, 16
 
 
 def listening_inodes(port: int) -> set[int]:
-    """The sockets that listen on `port`, on any address."""
+    """Return the sockets that listen on `port`, on any address."""
     found: set[int] = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         path = Path(table)
@@ -90,7 +90,7 @@ def accepted_count() -> int:
 
 
 def socket_inodes(pid: int) -> set[int]:
-    """The sockets that a process holds; empty when it is gone."""
+    """Return the sockets that a process holds; empty when it is gone."""
     found: set[int] = set()
     try:
         for entry in Path(f"/proc/{pid}/fd").iterdir():

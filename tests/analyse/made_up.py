@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from runners.analyse.cells import workload_columns
-from runners.core.records import LoadProfile, Workload
+from runners.core.records import Interval, LoadProfile, Workload
+from runners.stats.estimates import Comparison
 from runners.store.migrations import workload_of_label
 
 # A run gives these no interval.
@@ -24,8 +25,7 @@ class MadeUp:
     def paired(self, first, second):
         rates = self.cells.set_index(["system", "workload"])["throughput_rps"]
         ratio = rates[tuple(first)] / rates[tuple(second)]
-        ends = {"ratio_low": ratio / (1 + self.width), "ratio_high": ratio * (1 + self.width)}
-        return {"ratio": ratio, **ends, "p_value": 0.0, "blocks_count": LAUNCHES}
+        return Comparison(Interval(ratio, ratio / (1 + self.width), ratio * (1 + self.width)), 0.0, LAUNCHES)
 
 
 def labelled(label):

@@ -5,7 +5,8 @@ import random
 from runners.core.load import ERRORS_TOLERANCE, Histogram, Load
 from runners.core.records import CONTROL, MEASURED_KINDS, LoadProfile, System
 from runners.core.run_manifest import RunManifest
-from runners.core.trial_record import CpuTimes, RoleSample, Sample, TrialRecord, Verification, WindowRecord
+from runners.core.sample import CpuTimes, RoleSample, Sample
+from runners.core.trial_record import TrialRecord, Verification, WindowRecord
 from runners.store.ledger import Run
 from runners.store.migrations import workload_of_label
 from tests.generators import wrk_printer

@@ -12,7 +12,8 @@ from runners.analyse.tables import build_tables, load_results
 from runners.analyse.usage import window_usage
 from runners.core.load import Histogram, Load, LoadErrors, LoadResult
 from runners.core.records import MEASURED_KINDS
-from runners.core.trial_record import Pressure, TimeSlices
+from runners.core.sample import Pressure
+from runners.core.trial_record import TimeSlices
 from tests.analyse.synthetic import trial, window
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "paceload"
@@ -92,14 +93,14 @@ def test_of_backend_and_generator_on_busy_cpus_the_one_that_used_more_is_named()
 def test_a_look_that_came_when_the_load_generator_had_ended_does_not_count():
     record = trial(1, "fast+a", "decode-10", [20_000.0])
     raw = record.windows[-1]
-    before = {row["role"]: row["cpu_s"] for row in window_usage(record, raw, 20_000)}
+    before = {row.role: row.cpu_s for row in window_usage(record, raw, 20_000)}
     late = raw.samples[-1]
     late.generator = late.generator.model_copy(update={"threads_count": 0, "cpu_s": float("nan")})
     assert checked(record)["pinning"].ok
-    assert window_usage(record, raw, 20_000)[1]["cpu_s"] == pytest.approx(before["generator"] / 2)
+    assert window_usage(record, raw, 20_000)[1].cpu_s == pytest.approx(before["generator"] / 2)
     # Its helper is still there, and what the tool itself had used is gone.
     late.generator = late.generator.model_copy(update={"threads_count": 2, "cpu_s": 0.01})
-    assert window_usage(record, raw, 20_000)[1]["cpu_s"] == pytest.approx(before["generator"] / 2)
+    assert window_usage(record, raw, 20_000)[1].cpu_s == pytest.approx(before["generator"] / 2)
     for sample in raw.samples:
         sample.generator.threads_count = 0
     assert not checked(record)["pinning"].ok
@@ -109,20 +110,20 @@ def test_a_role_that_shares_the_cpus_is_no_other_load():
     record = trial(1, "fast+a", "decode-10", [20_000.0], generator_busy=0.8)
     record.cpus["backend"] = "1"
     raw = record.windows[-1]
-    alone = {row["role"]: row for row in window_usage(record, raw, 20_000)}
+    alone = {row.role: row for row in window_usage(record, raw, 20_000)}
     for sample in raw.samples:
         # Half of what CPU 1 did was the backend's.
         sample.generator = sample.generator.model_copy(update={"cpu_s": sample.generator.cpu_s / 2})
         sample.backend = sample.generator.model_copy()
-    shared = {row["role"]: row for row in window_usage(record, raw, 20_000)}
+    shared = {row.role: row for row in window_usage(record, raw, 20_000)}
     assert set(shared) == {"server", "generator", "backend"}
     for role in ("generator", "backend"):
-        assert shared[role]["other_fraction"] == pytest.approx(alone["generator"]["other_fraction"], abs=1e-9)
-    assert shared["backend"]["cpu_per_request_sampled_s"] == pytest.approx(
-        alone["generator"]["cpu_per_request_sampled_s"] / 2
+        assert shared[role].other_fraction == pytest.approx(alone["generator"].other_fraction, abs=1e-9)
+    assert shared["backend"].cpu_per_request_sampled_s == pytest.approx(
+        alone["generator"].cpu_per_request_sampled_s / 2
     )
     for role in ("generator", "backend"):
-        assert shared[role]["used_fraction"] == pytest.approx(alone["generator"]["used_fraction"] / 2)
+        assert shared[role].used_fraction == pytest.approx(alone["generator"].used_fraction / 2)
 
 
 def in_turns(record, *, stood_s=3.0, companions_s=2.7, shown=1.0, late_s=0.0):
@@ -145,13 +146,13 @@ def test_of_a_window_in_time_slices_shares_are_of_the_time_in_which_it_ran_and_c
     piece = trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5)
     turns = in_turns(trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5))
     before, after = (
-        {row["role"]: row for row in window_usage(record, record.windows[-1], 20_000)} for record in (piece, turns)
+        {row.role: row for row in window_usage(record, record.windows[-1], 20_000)} for record in (piece, turns)
     )
     for role in ("server", "generator"):
         for column in ("used_fraction", "cpu_per_request_sampled_s", "context_switches_rps"):
-            assert after[role][column] == pytest.approx(before[role][column])
-        assert after[role]["busy_fraction"] == pytest.approx(before[role]["busy_fraction"], abs=0.02)
-        assert after[role]["other_fraction"] <= before[role]["other_fraction"] + 1e-9
+            assert getattr(after[role], column) == pytest.approx(getattr(before[role], column))
+        assert after[role].busy_fraction == pytest.approx(before[role].busy_fraction, abs=0.02)
+        assert after[role].other_fraction <= before[role].other_fraction + 1e-9
     assert checked(turns)["other load"].ok
 
 

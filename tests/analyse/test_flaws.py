@@ -9,6 +9,7 @@ from runners.analyse.claims.register import load_claims
 from runners.analyse.published import figures, sources
 from runners.analyse.results import analyse
 from runners.core.errors import WrkbookError
+from runners.stats.estimates import UNKNOWN, Comparison
 from runners.systems.catalogue import Catalogue
 from tests.analyse.synthetic import run_of
 
@@ -130,7 +131,7 @@ def test_two_cells_that_share_no_sound_block_give_no_ratio(tmp_path):
             self.cells, self.noise_floor_ratio = run.cells, run.noise_floor_ratio
 
         def paired(self, *_):
-            return dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p_value"), math.nan) | {"blocks_count": 0}
+            return Comparison(UNKNOWN, math.nan, 0)
 
     run = Apart(analysed(tmp_path, EQUAL | FLAWED))
     found = effects(FLAWS, run).set_index("id")

@@ -78,9 +78,9 @@ def test_every_other_system_is_compared_with_the_leader_and_only_these_have_verd
 
 def test_the_intervals_of_a_family_are_wider_than_those_of_a_pair_alone(results):
     for row in results.comparisons.query("family == 'leader'").to_dict("records"):
-        alone = results.paired((row["system_a"], row["workload"]), (row["system_b"], row["workload"]))
-        assert alone["ratio"] == pytest.approx(row["ratio"])
-        assert row["ratio_low"] < alone["ratio_low"] < alone["ratio_high"] < row["ratio_high"]
+        alone = results.paired((row["system_a"], row["workload"]), (row["system_b"], row["workload"])).interval
+        assert alone.value == pytest.approx(row["ratio"])
+        assert row["ratio_low"] < alone.low < alone.high < row["ratio_high"]
 
 
 def test_the_control_gives_the_noise_floor_and_is_compared_with_its_twin_only(results):
@@ -222,7 +222,7 @@ def test_a_void_trial_is_left_out_and_listed(tmp_path, about, check):
 )
 def test_while_it_measures_a_run_knows_which_of_its_windows_will_not_count(about, void_for):
     rows = measured_windows(trial(1, "slow+c", "decode-10", [30_000.0, 30_100.0], **about))
-    assert [(row["throughput_rps"], row["void_for"]) for row in rows] == [(30_000.0, void_for), (30_100.0, void_for)]
+    assert [(row.throughput_rps, row.void_for) for row in rows] == [(30_000.0, void_for), (30_100.0, void_for)]
 
 
 def test_what_a_void_trial_cost_is_in_no_number(tmp_path):

@@ -8,6 +8,7 @@ from runners.contract.runner import contract_request
 from runners.contract.vectors.golden import AS_PUBLISHED
 from runners.core.records import Workload
 from tests.contract.fake import RESOURCES, Served, serving
+from tests.contract.storm import storm
 
 FAULTY = tuple(
     Served(workload, path, "oracle")
@@ -20,7 +21,7 @@ EQUAL = (Served("decode", "/dbop/{db}/{table}", "oracle"), Served("roundtrip", "
 def test_what_equal_work_forbids_is_let_pass_under_these_names_only(fault):
     with serving(fault) as base_url:
         assert conformance.check(base_url, [*FAULTY, *RESOURCES]) == []
-        assert conformance.agree(base_url, FAULTY, b"{") == conformance.storm(base_url, FAULTY, 100) == []
+        assert conformance.agree(base_url, FAULTY, b"{") == storm(base_url, FAULTY, 100) == []
         assert conformance.check(base_url, EQUAL, quick=True) != []
 
 

@@ -114,12 +114,6 @@ def test_so_many_rows_are_expected_as_were_asked_for(count):
     assert quick_difference("sql2", "a row is missing", count=count) == missing
 
 
-def test_a_probe_says_whether_right_answers_differ_in_length():
-    with serving() as base_url:
-        varying = {name for name, service in SERVED.items() if conformance.quick_check(base_url, service).varies}
-    assert varying == {"json", "sql1", "sql2", "json10", "blog"}
-
-
 def test_without_its_database_a_server_refuses_what_needs_one_and_nothing_else():
     with serving("database away") as base_url:
         assert [str(finding) for finding in conformance.check_without_backend(base_url, RESOURCES)] == []

@@ -65,11 +65,11 @@ def test_memory_is_that_of_a_process_of_its_own(records):
     tables = build_tables(records)
     # Not from the tables: void trials, as on a machine that is busy, have no rows of usage there.
     server = pd.DataFrame(
-        {"workload": record.workload, **row}
+        {"workload": record.workload, **vars(row)}
         for record in records
         for raw, result in load_results(record)
         for row in window_usage(record, raw, result.requests_count)
-        if row["role"] == "server"
+        if row.role == "server"
     ).set_index("workload")
     many, few = server.loc[f"json10@{MANY}"], server.loc["json10@20"]
     assert many["rss_peak_bytes"].min() > few["rss_peak_bytes"].max()

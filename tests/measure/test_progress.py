@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from runners.analyse.tables import MeasuredWindow
 from runners.core.parameters import Profile
 from runners.core.project import SERVING, shared
 from runners.core.records import LoadProfile
@@ -81,8 +82,7 @@ def test_a_budget_that_is_used_up_ends_a_run_after_the_blocks_that_are_sure(monk
 
 
 def window(block, system, workload, throughput_rps=1000.0, void_for=()):
-    keys = {"block": block, "system": system, "workload": workload, "kind": "window"}
-    return {**keys, "throughput_rps": throughput_rps, "void_for": void_for}
+    return MeasuredWindow(block, system, workload, throughput_rps, void_for)
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +118,7 @@ def measured_with(monkeypatch, void_for, there=(), budget_minutes=9.0):
 
     monkeypatch.setattr("runners.measure.run.measure_block", block)
     profile = Profile(0.3, 1.0, 1, 2, 2, budget_minutes, "for tests", sure_blocks=2)
-    measure(Kept(there), settings_of(profile), lambda record: [dict(record.row)], precision=0.02)
+    measure(Kept(there), settings_of(profile), lambda record: [record.row], precision=0.02)
     return blocks
 
 
@@ -199,7 +199,7 @@ def test_measuring_says_whether_any_window_counts(monkeypatch, paused_s):
     profile = Profile(0.3, 1.0, 1, 1, 1, 0.0, "for tests")
     assert measure(Kept(), settings_of(profile), lambda _: [], precision=0.02) is False
     there = [SimpleNamespace(failure=None, shape=LoadProfile(), block=1, row=window(1, "gin", "json10@20"))]
-    assert measure(Kept(there), settings_of(profile), lambda record: [dict(record.row)], precision=0.02) is True
+    assert measure(Kept(there), settings_of(profile), lambda record: [record.row], precision=0.02) is True
 
 
 def test_a_server_that_is_served_beside_the_run_is_named_once(monkeypatch, paused_s, capsys):

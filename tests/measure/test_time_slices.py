@@ -97,7 +97,7 @@ def server_usage(records):
         for record in records
         for raw, result in windows(record)
         for row in window_usage(record, raw, result.requests_count)
-        if row["role"] == "server"
+        if row.role == "server"
     ]
 
 
@@ -128,7 +128,7 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
     assert wrong.empty, wrong[["system", "workload", "name", "detail"]].to_string()
     assert (tables.checks["name"] == "clock").sum() == len(records)
     for row in server_usage(records):
-        assert row["used_fraction"] < 1.1  # of its own time slices, not of the time of all
+        assert row.used_fraction < 1.1  # of its own time slices, not of the time of all
     assert of_program("/build/server") == of_program("wrk") == []
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from runners.core.run_manifest import RunManifest
-from runners.core.trial_record import Sample, TrialRecord, WindowRecord
+from runners.core.sample import Sample
+from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.store.ledger import Run
 from tests.analyse.synthetic import manifest
 

@@ -10,11 +10,12 @@ import time
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from runners.contract.conformance import agree, check, storm
+from runners.contract.conformance import agree, check
 from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
 from runners.measure.sampling import role_sample
 from runners.systems.sockets import LOOPBACK, is_free
+from tests.contract.storm import storm
 from tests.contract.strategies import damaged_bodies, good_bodies
 from tests.systems.conftest import NAMES
 from tests.systems.seen import listening_addresses

@@ -25,7 +25,7 @@ _NOISE_TOLERANCE = 0.02
 _TAKEN_TOLERANCE = 0.10
 # A machine on which other processes use more than this is not idle: the rest counts as other load.
 _MOST_IDLE_SHARE = 0.03
-# Of the CPUs' clock frequency within a trial.
+# Tolerated change of the CPUs' clock frequency within a trial.
 _FREQUENCY_TOLERANCE = 0.10
 _STALL_TOLERANCE = 0.01
 
@@ -138,7 +138,7 @@ def memory_pressure(record: TrialRecord, windows: Windows) -> Check:
 
 
 def _pressures(windows: Windows, name: str) -> list[tuple[float, float]]:
-    """Return a value of :class:`runners.core.trial_record.Pressure` in the first and last sample of each window, where it is known."""
+    """Return a value of :class:`runners.core.sample.Pressure` in the first and last sample of each window, where it is known."""
     found = []
     for raw, _ in windows:
         samples = [getattr(sample.pressure, name) for sample in raw.samples]
@@ -154,8 +154,8 @@ def _taken(
     taken = []
     for raw, result in windows:
         for row in window_usage(record, raw, result.requests_count):
-            usual = fmean(idle.get(cpu, 0.0) for cpu in parse_cpu_list(record.cpus[row["role"]]))
-            taken.append((row["role"], max(0.0, row[column] - usual)))
+            usual = fmean(idle.get(cpu, 0.0) for cpu in parse_cpu_list(record.cpus[row.role]))
+            taken.append((row.role, max(0.0, getattr(row, column) - usual)))
     worst = max((share for _, share in taken), default=math.nan)
     of_server = max((share for role, share in taken if role == "server"), default=math.nan)
     detail = f"at most {worst:.1%} of the pinned CPUs' time {what}" if taken else "not sampled"

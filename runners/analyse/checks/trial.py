@@ -13,7 +13,7 @@ from runners.core.records import WINDOW, Bottleneck, Check
 from runners.core.trial_record import TrialRecord, Verification
 
 SATURATED_FRACTION = 0.95
-# Of the virtual clock of a load generator in time slices.
+# Tolerance of a load generator's virtual clock in time slices.
 _VIRTUAL_CLOCK_TOLERANCE = 0.05
 _LATE_TOLERANCE = 0.02
 _WARMUP_TOLERANCE = 0.10
@@ -73,7 +73,7 @@ def contract(record: TrialRecord, windows: Windows) -> Check:
 
 
 def _verified(record: TrialRecord) -> list[Verification]:
-    """Return what was verified before and after the windows."""
+    """Return the verifications before and after the windows."""
     return [verified for verified in (record.verified_before, record.verified_after) if verified]
 
 
@@ -134,7 +134,7 @@ def connections_open(record: TrialRecord, windows: Windows) -> Check:
 
 
 def errors_by_kind(record: TrialRecord, windows: Windows) -> Check:
-    """Show errors as what the server makes of so many connections: they do not make the trial void."""
+    """Return errors as what the server makes of so many connections: they do not make the trial void."""
     kinds = ("connect", "read", "write", "timeout", "status")
     counts = {kind: sum(getattr(result.errors, f"{kind}_count") for _, result in windows) for kind in kinds}
     named = ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)

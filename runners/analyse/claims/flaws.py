@@ -63,7 +63,7 @@ class Flaw(Written):
 
     @property
     def cells(self) -> tuple[FlawedCell, ...]:
-        """Both cells, or none."""
+        """Return both cells, or none."""
         return (self.having, self.without) if self.having and self.without else ()
 
 
@@ -123,7 +123,7 @@ def _touches(flaw: Flaw, claim: Claim) -> bool:
 
 
 def explained(claims: Iterable[Claim], figures: pd.DataFrame, flaws: Sequence[Flaw], run: Measured) -> pd.DataFrame:
-    """Return what published ratios of throughputs become with the flaws and without them, on one machine and in the same blocks.
+    """Return published ratios of throughputs, measured with and without the flaws, on one machine and in the same blocks.
 
     Columns: id, first, second, workload, published; equal and flawed, each a ratio with _low and _high. Only claims that compare two
     systems of which at least one has a flawed stand-in have a row.

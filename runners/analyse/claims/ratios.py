@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,12 @@ from scipy import stats
 from runners.analyse.claims.register import CellName, over
 from runners.analyse.fixed_rates import IN_BURSTS, STATISTICS
 from runners.core.records import GENERATOR_LIMITED, Interval
-from runners.stats.estimates import as_columns, log_arm, mean_interval, ratio_of
+from runners.stats.estimates import Comparison, as_columns, interval_columns, log_arm, mean_interval, ratio_of
 from runners.stats.verdicts import band
 
 # Read from the kernel, whichever generator makes the load.
 _OF_THE_SERVER = {"build_s", "rss_peak_bytes", "threads_count", "cpu_per_request_s"}
-# Of times: at a fixed rate they depend on when requests are sent.
+# Statistics of times: at a fixed rate they depend on when requests are sent.
 _TIMES = {*STATISTICS, "mean_s", "stddev_s", "max_s"}
 # Sums over all windows of a run: there is nothing to estimate.
 _COUNTS = {"errors_count", "threads_count"}
@@ -35,7 +35,7 @@ class Measured(Protocol):
     def cells(self) -> pd.DataFrame: ...  # noqa: D102
     @property
     def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
-    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Mapping[str, Any]: ...  # noqa: D102
+    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Comparison: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,13 @@ class CellRatio:
 
     @property
     def inverse(self) -> CellRatio:
-        """The second cell's amount over the first's."""
+        """Return the second cell's amount over the first's."""
         inverted = Interval(*(over(1, end) for end in (self.interval.value, self.interval.high, self.interval.low)))
         return replace(self, interval=inverted, bound=self.bound[::-1])
 
     @property
     def edge(self) -> float:
-        """The end of the noise band: above it the first cell has more."""
+        """Return the end of the noise band: above it the first cell has more."""
         return 1 + band(self.floor)
 
     @property
@@ -124,7 +124,7 @@ def amount(run: Measured, metric: str, cell: CellName) -> Interval:
     if metric in _COUNTS:
         return Interval(value, value, value)
     stem, _, unit = metric.rpartition("_")
-    return Interval(value, *(float(row.get(f"{stem}_{end}_{unit}", math.nan)) for end in ("low", "high")))
+    return Interval(value, *(float(row.get(name, math.nan)) for name in interval_columns(stem, f"_{unit}")[1:]))
 
 
 def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) -> CellRatio:
@@ -136,11 +136,10 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
     rows = [row_of(run, metric, cell) for cell in (first, second)]
     if metric == "throughput_rps":
         found = run.paired(first, second)
-        interval = Interval(*(float(found[name]) for name in ("ratio", "ratio_low", "ratio_high")))
-        launches = float(found["blocks_count"])
+        interval, launches = found.interval, float(found.blocks_count)
     else:
         here, theirs = amount(run, metric, first), amount(run, metric, second)
-        # Of counts, none against some is decided, and so is none against none.
+        # Counts of zero are decided: against some, and against zero.
         known = here.value > 0 and theirs.value > 0
         interval = ratio_of(here, theirs) if known else Interval(*[over(here.value, theirs.value)] * 3)
         launches = min(float(row["launches_count"]) for row in rows)
@@ -175,7 +174,7 @@ class ForClaims:
 
     cells: pd.DataFrame
     noise_floor_ratio: dict[str, float]
-    paired: Callable[[tuple[str, str], tuple[str, str]], Mapping[str, Any]]
+    paired: Callable[[tuple[str, str], tuple[str, str]], Comparison]
 
 
 def for_claims(run: Measured, build_s: Mapping[str, float]) -> ForClaims:

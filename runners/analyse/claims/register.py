@@ -20,16 +20,16 @@ from runners.core.errors import did_you_mean
 from runners.core.project import PUBLISHED
 from runners.core.records import PERCENTILES, percentile_column
 
-# What a claim may be about: columns of the cells, and what experiments add to them.
+# Metrics of claims: columns of the cells, and those that experiments add.
 METRICS = (
     "throughput_rps",
     *(percentile_column(at) for at in PERCENTILES),
     *("mean_s", "stddev_s", "max_s", "tm99_s"),
     *("cpu_per_request_s", "rss_peak_bytes", "threads_count", "errors_count", "build_s"),
 )
-# What wrk prints, it has corrected first.
+# wrk corrects latencies before it prints them.
 _CORRECTED = {"wrk": ("p50_s", "p75_s", "p90_s", "p99_s", "mean_s", "stddev_s", "max_s")}
-# How far from the published level the measured one may be: a machine that cannot keep 20,000 connections open measures 19,900.
+# Tolerance of the measured level: a machine that cannot keep 20,000 connections open measures 19,900.
 _NEAR = 0.05
 
 
@@ -84,14 +84,14 @@ class Claim(Written):
 
     @property
     def cells(self) -> tuple[CellName, ...]:
-        """The cells that it is about, in its order."""
+        """Return the cells that it is about, in its order."""
         count = max(len(self.systems), len(self.workloads))
         systems, workloads = (names * count if len(names) == 1 else names for names in (self.systems, self.workloads))
         return tuple(map(CellName, systems, workloads))
 
     @property
     def pairs(self) -> tuple[tuple[CellName, CellName], ...]:
-        """The pairs that the claim compares, the cell with less of the metric first; a ratio's pair in its own order."""
+        """Return the pairs that the claim compares, the cell with less of the metric first; a ratio's pair in its own order."""
         first, others = self.cells[:1], self.cells[1:]
         if self.kind == "least":
             return tuple(itertools.product(first, others))
@@ -117,7 +117,7 @@ def load_claims(path: Path = PUBLISHED / "claims.toml") -> tuple[Claim, ...]:
 
 
 def published_amounts(claim: Claim, figures: pd.DataFrame) -> tuple[float, ...]:
-    """Return what the source published of the metric for each cell of a claim; NaN where it gives no number."""
+    """Return the published value of the metric for each cell of a claim; NaN where the source gives no number."""
     if claim.metric not in figures:
         return (math.nan,) * len(claim.cells)
     rows = figures[figures["source"] == claim.source].set_index(["system", "workload"])[claim.metric]

@@ -37,12 +37,19 @@ class ReviewedClaims:
 
     Attributes
     ----------
-    claims : see :func:`judge_all`; with run_id and profile of the run that decides, and :func:`runners.analyse.claims.flaws.circumstances`
-    rank_agreement : see :func:`ranks_compared`
-    effects, explained : see :mod:`runners.analyse.claims.flaws`
-    selected_runs : of each experiment
-    titles : source → its title
-    run : in which the flaws were measured
+    claims : pd.DataFrame
+        Judged claims of :func:`judge_all`, with run_id and profile of the run that decides, and
+        :func:`runners.analyse.claims.flaws.circumstances`.
+    rank_agreement : pd.DataFrame
+        Agreement of ranks of :func:`ranks_compared`.
+    effects, explained : pd.DataFrame
+        Effects of flaws, and the claims that they explain, of :mod:`runners.analyse.claims.flaws`.
+    selected_runs : Sequence[SelectedRun]
+        Selected run of each experiment.
+    titles : Mapping[str, str]
+        Source → its title.
+    run : Results
+        Run in which the flaws were measured.
     """
 
     claims: pd.DataFrame

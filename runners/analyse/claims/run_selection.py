@@ -11,7 +11,7 @@ from runners.core.errors import WrkbookError
 from runners.core.project import RAW
 from runners.store.ledger import REFERENCE, Run, runs
 
-# What counts more stands first; a smoke run is taken only where there is nothing else, and is no evidence.
+# The best first. A smoke run is selected only where there is no other run, and decides nothing.
 PREFERRED = ("publication", "standard", "quick")
 SMOKE = "quick"
 
@@ -22,8 +22,10 @@ class SelectedRun:
 
     Attributes
     ----------
-    results : of the run that decides; None: there is none
-    why : why there is none, or which better runs were passed over
+    results : Results | None
+        Results of the run that decides; None: there is none.
+    why : str
+        Reason why there is none, or which better runs were passed over.
     """
 
     experiment: str

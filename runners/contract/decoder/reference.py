@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from runners.contract.decoder.strict_json import ContractError, array_in, members_of, optional_text_in, parse, text_in
 
@@ -76,7 +75,7 @@ class Receipt:
 
 
 def typed(root: object) -> Batch:
-    """Turn a parsed root (see `strict.parse`) into a batch.
+    """Convert a parsed root (see `strict_json.parse`) into a batch.
 
     Raises
     ------
@@ -117,13 +116,13 @@ def summed(batch: Batch) -> Receipt:
     )
 
 
-def normalised(batch: Batch) -> dict[str, Any]:
+def normalised(batch: Batch) -> dict[str, object]:
     """Return a batch as plain JSON values, without the members that were not given: two echoes agree if these do."""
     return {"operations": [_as_json(operation) for operation in batch.operations]}
 
 
-def _as_json(operation: Operation) -> dict[str, Any]:
-    body: dict[str, Any] = {"filters": [{"column": each.column, "value": each.value} for each in operation.filters]}
+def _as_json(operation: Operation) -> dict[str, object]:
+    body: dict[str, object] = {"filters": [{"column": each.column, "value": each.value} for each in operation.filters]}
     if operation.read_columns is not None:
         body["readColumns"] = [
             {"column": each.column}
@@ -176,11 +175,13 @@ class Verdict:
 
     Attributes
     ----------
-    statuses
+    statuses : frozenset[int]
         The statuses that it allows: one, or 200 and 400 where it leaves the response open.
-    batch, receipt
-        What a response with status 200 must agree with; None where 200 is refused, or where nothing more is required of it.
-    reason
+    batch : Batch | None
+        The batch that the echo of a response with status 200 must agree with; None where 200 is refused or nothing more is required.
+    receipt : Receipt | None
+        The receipt of such a response; None likewise.
+    reason : str
         Why the body is refused or left open; empty for an accepted one.
     """
 

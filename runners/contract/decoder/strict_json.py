@@ -33,11 +33,11 @@ class Document:
 
     Attributes
     ----------
-    root
+    root : object
         The value; its objects are `Members`, its numbers floats (infinite where they overflow).
-    repeated
+    repeated : bool
         Whether an object has a member twice: the contract then allows both 200 and 400.
-    overflowing
+    overflowing : bool
         Whether a number overflows a double. In a `value` that is refused; elsewhere it is left open.
     """
 

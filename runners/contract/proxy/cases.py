@@ -30,7 +30,7 @@ _BLOCK = random.Random(6).randbytes(_MIB)
 _ANSWER = _BLOCK[:10_000]
 _LARGE_BLOCKS = 10
 _SLOW_BLOCKS = 64
-# What a proxy may hold of one slow connection: the buffers of any that has bounds, far below the 64 MiB that wait.
+# Most memory of a proxy for one slow connection: above any bounded buffers, and far below the 64 MiB that wait.
 _HELD_BYTES = 16 * _MIB
 _STILL_S = 0.5
 _SIDE_BY_SIDE = 200
@@ -47,9 +47,12 @@ class Case:
 
     Attributes
     ----------
-    name : a sentence that holds for a proxy that does it
-    severity : ``required`` where the experiment cannot do without, ``reported`` for what its users should know
-    attempt : tries it, and raises `DifferenceError` or `OSError`
+    name : str
+        A sentence that holds for a proxy that does it.
+    severity : Severity
+        ``required`` where the experiment cannot do without, ``reported`` for what its users should know.
+    attempt : Callable[[Proxy], None]
+        Tries it, and raises `DifferenceError` or `OSError`.
     """
 
     name: str
@@ -63,7 +66,7 @@ def _same(got: bytes | str, expected: bytes | str, what: str) -> None:
 
 
 def _digest(blocks: int) -> str:
-    """The hash of so many blocks one behind the other."""
+    """Return the hash of so many blocks one behind the other."""
     digest = sha256()
     for _ in range(blocks):
         digest.update(_BLOCK)

@@ -15,7 +15,7 @@ from hashlib import sha256
 from types import TracebackType
 
 LOOPBACK = "127.0.0.1"
-# How long a proxy may be silent where nothing else is said.
+# Longest silence of a proxy, unless a case says otherwise.
 PATIENCE_S = 5.0
 _TOKEN_BYTES = 8
 _CHUNK_BYTES = 64 * 1024
@@ -65,7 +65,7 @@ class Backend:
             self._listener.listen(1024)
 
     def accept(self) -> socket.socket:
-        """The next connection, whoever it comes from."""
+        """Return the next connection, whoever it comes from."""
         try:
             accepted, _ = self._listener.accept()
         except TimeoutError:
@@ -74,12 +74,12 @@ class Backend:
         return accepted
 
     def pair(self, proxy_port: int) -> Pair:
-        """A new connection through the proxy."""
+        """Return a new connection through the proxy."""
         (pair,) = self.pairs(proxy_port, 1)
         return pair
 
     def pairs(self, proxy_port: int, count: int) -> list[Pair]:
-        """So many connections through the proxy at once. Each client says who it is: the proxy may connect in any order."""
+        """Return so many connections through the proxy. Each client says who it is: the proxy may connect in any order."""
         with ExitStack() as stack:
             waiting: dict[bytes, socket.socket] = {}
             for _ in range(count):
@@ -108,7 +108,7 @@ class Sending(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Send it all, or up to where the connection breaks: the receiver then sees how much is missing."""
+        """Send everything, or up to where the connection breaks: the receiver then sees how much is missing."""
         with contextlib.suppress(OSError):
             for _ in range(self._times):
                 rest = memoryview(self._block)
@@ -126,14 +126,14 @@ class Sending(threading.Thread):
 
 
 def connected(port: int) -> socket.socket:
-    """A client's connection to the proxy."""
+    """Return a client's connection to the proxy."""
     client = socket.create_connection((LOOPBACK, port), PATIENCE_S)
     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return client
 
 
 def received(source: socket.socket, count: int) -> bytes:
-    """Exactly so many bytes."""
+    """Return exactly so many bytes."""
     parts: list[bytes] = []
     missing = count
     while missing:
@@ -146,7 +146,7 @@ def received(source: socket.socket, count: int) -> bytes:
 
 
 def received_digest(source: socket.socket, count: int) -> str:
-    """The hash of exactly so many bytes, which are not kept."""
+    """Return the hash of exactly so many bytes, which are not kept."""
     digest = sha256()
     for start in range(0, count, _CHUNK_BYTES):
         digest.update(received(source, min(_CHUNK_BYTES, count - start)))
@@ -206,5 +206,5 @@ class Proxy:
     memory_bytes: Callable[[], int]
 
     def pair(self) -> Pair:
-        """A new connection through the proxy."""
+        """Return a new connection through the proxy."""
         return self.backend.pair(self.port)

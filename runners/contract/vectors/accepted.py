@@ -15,7 +15,7 @@ SAMPLE = (
 )
 SMALLEST = '{"operations":[{"method":"POST","relative-url":"u","body":{"filters":[{"column":"c","value":0.1}]}}]}'
 
-# What an array of each kind holds, and the smallest batch with the place for its elements.
+# Kind of array → an element of it, and the smallest batch with a place for such elements.
 ELEMENTS = {"operations": SMALLEST[15:-2], "filters": '{"column":"c","value":0.1}', "readColumns": '{"column":"c"}'}
 SMALLEST_WITH = {
     "operations": '{"operations":[@]}',
@@ -109,7 +109,7 @@ def _texts() -> Iterator[Vector]:
         "the first and the last pair of surrogates": r"\uD800\uDC00\uDBFF\uDFFF",
         "escapes next to the surrogates": r"\ud7ff\ue000",
         "an escaped non-character": r"\uffff\ufffe",
-        "an escaped backslash before what looks like a surrogate": r"\\ud800",
+        "an escaped backslash before the digits of a surrogate": r"\\ud800",
         "characters of two, three and four bytes": f"\u00e9\u4e2d{_EMOJI}",
         "the first and last characters of each length": "\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff",
         "a byte order mark inside": "a\ufeffb",

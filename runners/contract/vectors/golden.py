@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from typing import Any
 
 from runners.contract.data import MOST_ROWS
 from runners.contract.decoder.reference import receipt
 from runners.contract.vectors.accepted import SAMPLE, accepted
 from runners.contract.vectors.malformed import malformed
-from runners.contract.vectors.model import AS_SENT, Vector, padded_to_limit
+from runners.contract.vectors.model import AS_SENT, Body, RequestParts, Vector, padded_to_limit
 from runners.contract.vectors.refused import refused
-from runners.core.workloads import PING, USUAL_ROWS, WORKLOADS, named
+from runners.core.workloads import PING, USUAL_ROWS, WORKLOADS, Expectation, named
 
 AS_PUBLISHED = named(gives="any JSON")
 _WITH_BODY = tuple(name for name in named(takes="batch") if name not in AS_PUBLISHED)
@@ -30,9 +29,9 @@ def endpoints() -> Iterator[Vector]:
     for delay in ("0", "1", "20"):
         yield Vector(f"ping after {delay} ms says hello", ("ping-delay",), {"parameters": {"ms": delay}}, hello)
     for delay in ("abc", "-1", "60001", "1.5", "1e1", "+5", "0x10", "99999999999999999999", "5ms", "%20", "1%202"):
-        request = {"parameters": {"ms": delay}}
+        request: RequestParts = {"parameters": {"ms": delay}}
         yield Vector(f"a delay of {delay!r} is refused", ("ping-delay",), request, {"status": [400, 404]})
-    batch = {"body": {"text": SAMPLE}}
+    batch: RequestParts = {"body": {"text": SAMPLE}}
     yield Vector("a batch gets some JSON", AS_PUBLISHED, batch, {"status": 200}, quick=True)
     yield from _discard()
     yield from _parameters()
@@ -40,7 +39,7 @@ def endpoints() -> Iterator[Vector]:
 
 
 def _discard() -> Iterator[Vector]:
-    bodies: dict[str, tuple[dict[str, Any], int]] = {
+    bodies: dict[str, tuple[Body, int]] = {
         "an empty body": ({"text": ""}, 0),
         "one byte": ({"text": "{"}, 1),
         "bytes that are not UTF-8": ({"base64": base64.b64encode(b"\x00\xff\xfe").decode()}, 3),
@@ -49,15 +48,15 @@ def _discard() -> Iterator[Vector]:
         "exactly 4 MiB": ({"parts": padded_to_limit("")}, 4_194_304),
     }
     for name, (body, count) in bodies.items():
-        expect = {"status": 200, "json": {"bytes": count}}
+        expect: Expectation = {"status": 200, "json": {"bytes": count}}
         yield Vector(f"discard counts {name}", ("discard",), {"body": body}, expect, quick=name == "a batch")
-    beyond = {"parts": padded_to_limit("", 1)}
+    beyond: Body = {"parts": padded_to_limit("", 1)}
     yield Vector("discard refuses 4 MiB and a byte", ("discard",), {"body": beyond}, {"status": 413})
 
 
 def _parameters() -> Iterator[Vector]:
-    batch = {"text": SAMPLE}
-    good = {
+    batch: Body = {"text": SAMPLE}
+    good: Expectation = {
         "status": 200,
         "receipt": receipt(SAMPLE.encode()).as_json(),
         "echo": AS_SENT,
@@ -66,7 +65,7 @@ def _parameters() -> Iterator[Vector]:
     names = {"letters": "a", "accented letters": _ACCENTED, "emoji": _EMOJI, "percent-encoded letters": "%61"}
     for parameter in ("db", "table"):
         for name, character in names.items():
-            request = {"parameters": {parameter: character * 64}, "body": batch}
+            request: RequestParts = {"parameters": {parameter: character * 64}, "body": batch}
             yield Vector(f"a {parameter} of 64 {name} is accepted", _WITH_BODY, request, good)
             request = {"parameters": {parameter: character * 65}, "body": batch}
             yield Vector(f"a {parameter} of 65 {name} is refused", _WITH_BODY, request, {"status": 400})
@@ -80,34 +79,41 @@ def _parameters() -> Iterator[Vector]:
     yield Vector("a wrong db and a wrong body are refused", _WITH_BODY, request, {"status": 400})
 
 
+def _request(method: str, text: str | None = None) -> RequestParts:
+    """Return a request of a method, with a body where a text is given."""
+    return {"method": method} if text is None else {"method": method, "body": {"text": text}}
+
+
 def _paths_and_methods() -> Iterator[Vector]:
     for path in ("/", "/nothing", "/pings", "/ping/pong/extra", "/discard", "/discard/db", "/dbop", "/dbop/db"):
-        expect = {"status": 404}
+        expect: Expectation = {"status": 404}
         yield Vector(f"GET {path} is unknown", (), {"method": "GET", "path": path}, expect, quick=path == "/nothing")
-    posted = {"method": "POST", "path": "/nothing/db/table", "body": {"text": SAMPLE}}
+    posted: RequestParts = {"method": "POST", "path": "/nothing/db/table", "body": {"text": SAMPLE}}
     yield Vector("POST to an unknown path is unknown", (), posted, {"status": 404})
     for workload, suffix in (("ping", "/more"), ("discard", "/more"), ("decode", "/more"), ("roundtrip", "/more")):
-        method = "GET" if workload == "ping" else "POST"
-        request = {"method": method, "suffix": suffix} | ({"body": {"text": SAMPLE}} if method == "POST" else {})
+        request: RequestParts = {"method": "GET" if workload == "ping" else "POST", "suffix": suffix}
+        if workload != "ping":
+            request["body"] = {"text": SAMPLE}
         yield Vector(f"a path behind that of {workload} is unknown", (workload,), request, {"status": 404})
     for method in ("GET", "PUT", "DELETE", "PATCH"):
-        request = {"method": method} | ({} if method in ("GET", "DELETE") else {"body": {"text": SAMPLE}})
+        request = _request(method, None if method in ("GET", "DELETE") else SAMPLE)
         yield Vector(f"{method} instead of POST is a wrong method", _WITH_BODY, request, {"status": 405})
     for method in ("POST", "PUT", "DELETE", "PATCH"):
-        request = {"method": method} | ({} if method == "DELETE" else {"body": {"text": "{}"}})
+        request = _request(method, None if method == "DELETE" else "{}")
         yield Vector(f"{method} instead of GET is a wrong method", ("ping", "ping-delay"), request, {"status": 405})
 
 
 _RESOURCES = named(takes="", refuses=True)
 
 
-def expected(workload: str, count: int | None = None) -> dict[str, Any]:
-    """Return what is expected of a good request, of so many rows; for workloads that take a body, only the status."""
-    return {"status": 200, **WORKLOADS[workload].response} | ({} if count is None else {"rows": count})
+def expected(workload: str, count: int | None = None) -> Expectation:
+    """Return the expected response to a good request of so many rows; of workloads that take a body, only the status."""
+    good: Expectation = {"status": 200, **WORKLOADS[workload].response}
+    return good if count is None else {**good, "rows": count}
 
 
 def query_of(count: int | None) -> str:
-    """Return what a path is followed by for so many rows."""
+    """Return the query of a path for so many rows."""
     return "" if count is None else f"?count={count}"
 
 
@@ -121,13 +127,13 @@ def resources() -> Iterator[Vector]:
         name = f"a path behind that of {workload} is unknown"
         yield Vector(name, (workload,), {"suffix": "-more"}, {"status": 404})
     for method in ("POST", "PUT", "DELETE", "PATCH"):
-        request: dict[str, Any] = {"method": method} | ({} if method == "DELETE" else {"body": {"text": "{}"}})
+        request = _request(method, None if method == "DELETE" else "{}")
         yield Vector(f"{method} instead of GET of a resource is a wrong method", _RESOURCES, request, {"status": 405})
 
 
 def _counts() -> Iterator[Vector]:
     for count in (1, 2, 9, 10, 99, 100, MOST_ROWS):
-        request = {"suffix": query_of(count)}
+        request: RequestParts = {"suffix": query_of(count)}
         yield Vector(f"sql2 gives as many rows as requested: {count}", ("sql2",), request, expected("sql2", count))
     for query, count in {
         "?x=1&count=3&y=2": 3,
@@ -168,11 +174,11 @@ def _counts() -> Iterator[Vector]:
 
 
 def _without_backend() -> Iterator[Vector]:
-    away = {"status": 503}
+    away: Expectation = {"status": 503}
     yield Vector("sql1 says that the database is away", ("sql1",), {}, away, backend=False)
     for query in ("", "?count=1", f"?count={MOST_ROWS}"):
         yield Vector(f"sql2{query} says that the database is away", ("sql2",), {"suffix": query}, away, backend=False)
-    request = {"suffix": "?count=0"}
+    request: RequestParts = {"suffix": "?count=0"}
     sentence = "a wrong count is refused, or the database is away"
     yield Vector(sentence, ("sql2",), request, {"status": [400, 503]}, backend=False)
 

@@ -60,7 +60,7 @@ _MALFORMED_VALUES: dict[str, bytes] = {
     "an object with a null as a name": b"{null:1}",
 }
 
-# What stands between the quotes of a string.
+# Contents of a string, between its quotes.
 _MALFORMED_TEXTS: dict[str, bytes] = {
     "an unknown escape": rb"\x41",
     "an escaped single quote": rb"\'",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, normalised
-from runners.core.workloads import named
+from runners.core.workloads import Expectation, named
 
 PATH = Path(__file__).resolve().parents[3] / "servers" / "contract" / "vectors.json"
 AS_SENT = "as sent"
@@ -34,57 +34,85 @@ _ABOUT = {
 }
 
 
+class Part(TypedDict, total=False):
+    """A part of a long body: a text, or a piece to repeat."""
+
+    text: str
+    repeat: str
+    times: int
+    between: str
+
+
+class Body(TypedDict, total=False):
+    """The body of a request in one of three forms."""
+
+    text: str
+    base64: str
+    parts: list[Part]
+
+
+class RequestParts(TypedDict, total=False):
+    """The parts of a request that differ from the usual one."""
+
+    method: str
+    path: str
+    suffix: str
+    parameters: dict[str, str]
+    body: Body
+
+
 @dataclass(frozen=True)
 class Vector:
     """One request and its response; the members are explained in the file."""
 
     name: str
     workloads: tuple[str, ...]
-    request: Mapping[str, Any] = field(default_factory=dict)
-    expect: Mapping[str, Any] = field(default_factory=dict)
+    request: RequestParts = field(default_factory=RequestParts)
+    expect: Expectation = field(default_factory=Expectation)
     quick: bool = False
     backend: bool = True
 
     @cached_property
     def body(self) -> bytes | None:
-        """The bytes of the request body; None if the request has none."""
+        """Return the bytes of the request body; None if the request has none."""
         return body_bytes(self.request["body"]) if "body" in self.request else None
 
     @property
     def statuses(self) -> frozenset[int]:
-        """The statuses that are allowed."""
+        """Return the statuses that are allowed."""
         status = self.expect["status"]
         return frozenset([status] if isinstance(status, int) else status)
 
 
-def for_batch(name: str, body: str | bytes | list[dict[str, Any]], *statuses: int, quick: bool = False) -> Vector:
+def for_batch(name: str, body: str | bytes | list[Part], *statuses: int, quick: bool = False) -> Vector:
     """Return a vector for decode and roundtrip; the reference decoder says what is expected.
 
     Parameters
     ----------
-    name
+    name : str
         A sentence.
-    body
+    body : str | bytes | list[Part]
         Text, bytes, or the parts of a long text (see the file).
-    statuses
-        What the author of the vector means to show. One that the reference decoder does not agree with is an error.
+    *statuses : int
+        Statuses that the author of the vector means to show. One that the reference decoder does not agree with is an error.
     """
-    spec = {"parts": body} if isinstance(body, list) else body_spec(body)
+    spec: Body = {"parts": body} if isinstance(body, list) else body_spec(body)
     verdict = judge(body_bytes(spec))
     if verdict.statuses != set(statuses):
         raise ValueError(
             f"{name}: the reference decoder says {sorted(verdict.statuses)} ({verdict.reason}), not {statuses}"
         )
-    expect: dict[str, Any] = {"status": statuses[0] if len(statuses) == 1 else list(statuses)}
+    expect: Expectation = {"status": statuses[0] if len(statuses) == 1 else list(statuses)}
     if verdict.batch is not None and verdict.receipt is not None:
-        echo = _readable(normalised(verdict.batch))
+        echo = {name: _readable(member) for name, member in normalised(verdict.batch).items()}
         long = len(json.dumps(echo)) > _LONGEST_ECHO_CHARACTERS
-        expect |= {"receipt": _readable(verdict.receipt.as_json()), "echo": AS_SENT if long else echo}
+        expect["receipt"] = {name: _whole(number) for name, number in verdict.receipt.as_json().items()}
+        expect["echo"] = AS_SENT if long else echo
     return Vector(name, (*named(gives="receipt"), *named(gives="echo")), {"body": spec}, expect, quick)
 
 
-def body_spec(body: str | bytes) -> dict[str, Any]:
-    """Return what a stored request has for such a body."""
+def body_spec(body: str | bytes) -> Body:
+    """Return the body of a stored request."""
     if isinstance(body, str):
         return {"text": body}
     try:
@@ -93,7 +121,7 @@ def body_spec(body: str | bytes) -> dict[str, Any]:
         return {"base64": base64.b64encode(body).decode()}
 
 
-def body_bytes(spec: Mapping[str, Any]) -> bytes:
+def body_bytes(spec: Body) -> bytes:
     """Return the bytes that the body of a stored request stands for."""
     if "text" in spec:
         return str(spec["text"]).encode()
@@ -114,20 +142,22 @@ def dump(vectors: Iterable[Vector]) -> str:
     return f'{about},\n  "vectors": [\n' + ",\n".join(_vector_text(vector) for vector in vectors) + "\n  ]\n}\n"
 
 
-def stretched(text: str, piece: str, times: int, between: str = "") -> list[dict[str, Any]]:
+def stretched(text: str, piece: str, times: int, between: str = "") -> list[Part]:
     """Return the parts of a long body: `text` with its one @ replaced by so many pieces."""
     before, after = text.split("@")
-    repeat = {"repeat": piece, "times": times} | ({"between": between} if between else {})
+    repeat: Part = {"repeat": piece, "times": times}
+    if between:
+        repeat["between"] = between
     return [{"text": before}, repeat, {"text": after}]
 
 
-def padded_to_limit(text: str, excess: int = 0) -> list[dict[str, Any]]:
+def padded_to_limit(text: str, excess: int = 0) -> list[Part]:
     """Return the parts of a body that trailing spaces bring to 4 MiB and `excess` bytes."""
     return [{"text": text}, {"repeat": " ", "times": BODY_LIMIT_BYTES + excess - len(text.encode())}]
 
 
 def _vector_text(vector: Vector) -> str:
-    members: dict[str, Any] = {"name": vector.name, "workloads": vector.workloads}
+    members: dict[str, object] = {"name": vector.name, "workloads": vector.workloads}
     members |= {"quick": True} if vector.quick else {}
     members |= {} if vector.backend else {"backend": False}
     members |= {"request": vector.request, "expect": vector.expect}
@@ -135,7 +165,7 @@ def _vector_text(vector: Vector) -> str:
     return "    {" + ",\n     ".join(lines) + "}"
 
 
-def _part_bytes(part: Mapping[str, Any]) -> bytes:
+def _part_bytes(part: Part) -> bytes:
     if "text" in part:
         return str(part["text"]).encode()
     return str(part.get("between", "")).join([part["repeat"]] * part["times"]).encode()
@@ -147,4 +177,9 @@ def _readable(value: object) -> object:
         return {name: _readable(member) for name, member in value.items()}
     if isinstance(value, list):
         return [_readable(element) for element in value]
-    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+    return _whole(value) if isinstance(value, float) else value
+
+
+def _whole(number: float) -> float:
+    """Return a number that is whole, and exact as a double, as an int."""
+    return int(number) if float(number).is_integer() and abs(number) < 2**53 else number
