@@ -178,11 +178,9 @@ def _precision(results: Results) -> list[str]:
     row = rows.loc[widths.idxmax()]
     names = [name if name != CONTROL else "the control" for name in (row["system_a"], row["system_b"])]
     aim = format_half_width(results.precision_ratio)
-    note = results.budget_note.strip().rstrip(".")
-    return [
-        f"{len(wide)} of {len(rows)} ratios are wider than {aim}; the widest is {names[0]} to {names[1]} ({row['workload']}).",
-        *([f"{note[0].upper()}{note[1:]}."] if note else []),
-    ]
+    ended = "; time or blocks ran out" if results.budget_note else ""
+    widest = f"{names[0]} to {names[1]} ({row['workload']})"
+    return [f"{len(wide)} of {len(rows)} ratios are wider than the aim, {aim}; the widest is {widest}{ended}."]
 
 
 def _windows(results: Results) -> str:
