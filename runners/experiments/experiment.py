@@ -33,6 +33,7 @@ from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.run import measure
 from runners.measure.run_plan import USABLE_CPUS, plan_run
 from runners.present import narrative
+from runners.present.answer import Subject, published
 from runners.present.kit.markup import Fragment
 from runners.present.narrative import Narrative
 from runners.store.ledger import Run
@@ -198,6 +199,14 @@ class Experiment:
             own=own,
         )
         return conclusions
+
+    def conclude(self, results: Results, subject: Subject[Any], own: Mapping[str, Any] | None = None) -> None:
+        """Write the processed data with the answer and the conclusions that the report shows.
+
+        `own`: what the summary holds besides.
+        """
+        headline, conclusions = published(results, subject)
+        write_processed(results, conclusions, headline, own=own)
 
     def _nonconforming(self, artifacts: dict[str, Artifact]) -> dict[str, str]:
         """Server → first difference from the contract, for those that must not be measured."""

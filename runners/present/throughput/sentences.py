@@ -140,6 +140,16 @@ def above_floor(results: Results, workload: str) -> str:
     return f"{title}, of the throughput that the same server has without decoding: {listing(parts)}." if parts else ""
 
 
+def cost_words(cells: pd.DataFrame, share: pd.Series) -> str:
+    """Return what a workload costs of the throughput of its floor, in percent; empty where both are bounds."""
+    bound = {"=": "", "≤": "at least ", "≥": "at most "}.get(share_bound(cells, share))
+    if bound is None:
+        return ""
+    value, low, high = (100 * (1 - share[name]) for name in ("share_ratio", "share_high_ratio", "share_low_ratio"))
+    interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) and math.isfinite(high) else ""
+    return f"{bound}{value:.0f} %{interval}".replace("-", "−")
+
+
 def published_directions(results: Results, workload: str, rows: pd.DataFrame) -> list[str]:
     """Return a sentence per source about the direction of published and measured ratios."""
     found = []

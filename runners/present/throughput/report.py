@@ -1,0 +1,246 @@
+"""The report of an experiment about throughput: its answer, decision table, main chart, and the sentences of its further questions."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from runners.analyse.carried import carried
+from runners.analyse.results import Results
+from runners.core.units import RATES, TIMES, listing, quantity, shortlist
+from runners.machine.topology import parse_cpu_list
+from runners.present import how_sure as certainty
+from runners.present.kit.decision import (
+    Column,
+    capacities,
+    decision_table as table_of,
+    estimates,
+    launches,
+    limits,
+    sizes,
+    without_capacities,
+)
+from runners.present.kit.frames import cell_of, leaders, measured, ordered, without_control, workload_title
+from runners.present.kit.markup import Cell, Fragment
+from runners.present.kit.theme import Chart
+from runners.present.throughput import charts, sentences
+from runners.present.throughput.family import Family, leads, rate, ratio_words
+
+how_sure = certainty.how_sure
+_MOST_CONCLUSIONS = 8
+_MOST_OTHERS = 3
+
+
+def main_workload(results: Results) -> str:
+    """Return the workload that the report is about: of the first compared kind, the one with the largest request."""
+    names = compared_workloads(results)
+    if not names:
+        return ""
+    kinds = results.cells.drop_duplicates("workload").set_index("workload")["workload_name"]
+    return [name for name in names if kinds[name] == kinds[names[0]]][-1]
+
+
+def compared_workloads(results: Results) -> list[str]:
+    """Return the workloads that rank systems, without the floors below them."""
+    floors = set(results.shares["floor_workload"])
+    return [name for name in sentences.workloads_of(results) if name not in floors]
+
+
+def answer(results: Results) -> str:
+    """Return who is fastest, by how much, compared with whom, and how sure."""
+    found = Family.of(results, main_workload(results))
+    where = f"{workload_title(results.cells, found.workload)}{_on_cpus(results)}"
+    if not found.names:
+        return "No system has a number."
+    if len(found.names) == 1:
+        return f"{found.leader} serves {rate(results, found.leader, found.workload)} at {where}; nothing else was measured."
+    if not found.slower:
+        return f"No system is faster than all others at {where}: {leads(found, found.names[1])}."
+    last = ratio_words(found, found.slower[-1])
+    if len(found.tied) > 1:
+        return f"{shortlist(found.tied, 2)} lead at {where}, not told apart: {found.leader} serves {last}."
+    second = found.slower[0]
+    both = [ratio_words(found, second), last] if second != found.slower[-1] else [last]
+    return f"{found.leader} is fastest at {where}: it serves {listing(both)}."
+
+
+def _on_cpus(results: Results) -> str:
+    count = len(parse_cpu_list(results.manifest.pinning.get("server", "")))
+    return f" on {'one CPU' if count == 1 else f'{count} CPUs'}" if count else ""
+
+
+def message(results: Results) -> str:
+    """Return in how many of the compared workloads the leader leads."""
+    names = compared_workloads(results)
+    found = [Family.of(results, name) for name in names]
+    leader = Family.of(results, main_workload(results)).leader
+    if not leader:
+        return "Requests per second"
+    first = sum(each.leader == leader for each in found)
+    alone = sum(each.leader == leader and len(each.tied) == 1 and len(each.names) > 1 for each in found)
+    plural = "" if len(names) == 1 else "s"
+    return f"Requests per second: {leader} is first in {first} of {len(names)} workload{plural}, alone in {alone}"
+
+
+def main_chart(results: Results) -> Chart:
+    """Return the chart of throughputs."""
+    return charts.throughput(results.cells)
+
+
+def decision_table(results: Results) -> Fragment:
+    """Return the table of what to choose: a row a system, for the main workload, with throughputs of the others of its kind."""
+    workload = main_workload(results)
+    found = Family.of(results, workload)
+    cells = results.cells
+    rows = without_control(cells[cells["workload"] == workload])
+    beside = [name for name in compared_workloads(results) if name != workload]
+    capacity = capacities(carried(results), workload)
+    columns = [
+        estimates(
+            "throughput", "requests/s, 95 % interval", _with_number(rows), "throughput_rps", RATES, at_least=True
+        ),
+        Column("leader serves", "× as many", {name: _behind(found, name) for name in rows["system"]}),
+        *[
+            estimates(
+                title,
+                "requests/s",
+                _with_number(cells[cells["workload"] == name]),
+                "throughput_rps",
+                RATES,
+                at_least=True,
+            )
+            for name in beside[:1]
+            if (title := workload_title(cells, name))
+        ],
+        *([capacity] if capacity else []),
+        estimates("CPU", "per request", _with_number(rows), "cpu_per_request_s", TIMES),
+        sizes("memory", "peak", _with_number(rows), "rss_peak_bytes"),
+        launches(rows),
+        limits(_with_number(rows), results.manifest.backends),
+    ]
+    values = dict(zip(rows["system"], rows["throughput_rps"].astype(float), strict=True))
+    title = f"What to choose: {workload_title(cells, workload)}" if workload else "What to choose"
+    return table_of(
+        title, values, columns, found.tied if len(found.names) > 1 else (), notes=[without_capacities(capacity)]
+    )
+
+
+def _with_number(rows: pd.DataFrame) -> pd.DataFrame:
+    return without_control(measured(rows))
+
+
+def _behind(found: Family, name: str) -> Cell:
+    if name == found.leader:
+        return Cell("leader", kind="name") if len(found.names) > 1 else Cell("–", kind="muted")
+    ratio = found.ratio(name)
+    return ratio.cell if ratio else Cell("not ranked", kind="name")
+
+
+def elsewhere(results: Results) -> list[str]:
+    """Return a sentence for each other compared workload: who leads there, and by how much."""
+    found = []
+    for workload in [name for name in compared_workloads(results) if name != main_workload(results)][:_MOST_OTHERS]:
+        family = Family.of(results, workload)
+        if len(family.names) > 1:
+            found.append(f"At {workload_title(results.cells, workload)}, {leads(family, family.names[1])}.")
+    return found
+
+
+def within_servers(results: Results) -> list[str]:
+    """Return a sentence about the best and the slowest way to decode of the server that is not the leader's and differs most."""
+    workload = main_workload(results)
+    family = Family.of(results, workload)
+    cells = _with_number(results.cells[results.cells["workload"] == workload])
+    pairs = []
+    for server in ordered(cells["server"]):
+        names = [name for name in family.names if name in set(cells.loc[cells["server"] == server, "system"])]
+        if len(names) > 1 and family.leader not in names:
+            ratio = family.pair(names[0], names[-1])
+            pairs += [(names[0], names[-1], ratio)] if ratio and ratio.is_above_one else []
+    if not pairs:
+        return []
+    best, last, ratio = max(pairs, key=lambda pair: pair[2].value)
+    title = workload_title(results.cells, workload)
+    server = cells.loc[cells["system"] == best, "server"].iloc[0]
+    return [f"With {server}, choose {best}: at {title} it serves {ratio.than(last)}; an unadjusted interval."]
+
+
+def floor(results: Results) -> list[str]:
+    """Return the sentence about the servers without decoding: how much of the gap is the framework's."""
+    names = [name for name in compared_workloads(results) if name in set(results.shares["workload"])]
+    if not names:
+        return []
+    rows = results.shares[results.shares["workload"] == names[0]].drop_duplicates("floor_system")
+    floors = Family.of(results, str(rows["floor_workload"].iloc[0]))
+    family = Family.of(results, names[0])
+    if len(floors.names) < 2 or len(family.names) < 2:
+        return []
+    first, last = floors.names[0], floors.names[-1]
+    rates = [f"{name} serves {rate(results, name, floors.workload, interval=False)}" for name in (first, last)]
+    text = f"Without decoding ({workload_title(results.cells, floors.workload)}), {listing(rates)}"
+    share = family.share_of_gap(floors, results.shares)
+    most = share is not None and share > 0.5
+    return [f"{text}{': most of the gap at small requests is the framework' if most else ''}."]
+
+
+def cost(results: Results) -> list[str]:
+    """Return the sentence about what decoding costs, as a share of the throughput without it."""
+    workload = main_workload(results)
+    shares = without_control(results.shares)
+    rows = shares[(shares["workload"] == workload) & shares["share_ratio"].notna()].sort_values(
+        "share_ratio", kind="stable"
+    )
+    parts = []
+    for row in (rows.iloc[-1], rows.iloc[0]) if len(rows) > 1 else [each for _, each in rows.iterrows()]:
+        if words := sentences.cost_words(results.cells, row):
+            parts.append(f"{row['system']} {words}")
+    title = workload_title(results.cells, workload)
+    return [f"Of the throughput without it, {title} costs {listing(parts)}."] if parts else []
+
+
+def cpu(results: Results) -> list[str]:
+    """Return the sentence about the CPU time of a request: the least and the most."""
+    workload = main_workload(results)
+    rows = _with_number(results.cells[results.cells["workload"] == workload])
+    rows = rows[rows["cpu_per_request_s"].notna()].sort_values("cpu_per_request_s", kind="stable")
+    if rows.empty:
+        return []
+    shown = [rows.iloc[0], rows.iloc[-1]] if len(rows) > 1 else [rows.iloc[0]]
+    parts = [
+        f"{row['system']} "
+        f"{quantity(row['cpu_per_request_s'], row['cpu_per_request_low_s'], row['cpu_per_request_high_s'], TIMES)}"
+        for row in shown
+    ]
+    title = workload_title(results.cells, workload)
+    return [f"A request of {title} costs {listing(parts)} of server CPU."]
+
+
+def published(results: Results) -> list[str]:
+    """Return the sentence about the direction of published ratios; the machine that was published is another one."""
+    same = decided = 0
+    for workload in compared_workloads(results):
+        for _, row in leaders(results.comparisons, workload).iterrows():
+            for _, rows in results.published.groupby("source"):
+                a, b = (cell_of(rows, row[side], workload) for side in ("system_a", "system_b"))
+                if a is not None and b is not None and row["verdict"] in ("slower", "faster"):
+                    decided += 1
+                    same += (row["verdict"] == "faster") == (a["throughput_rps"] > b["throughput_rps"])
+    return (
+        [
+            f"Published on another machine: {same} of {decided} ratios to the leader that are decided here have the same direction."
+        ]
+        if decided
+        else []
+    )
+
+
+def conclusions(results: Results) -> list[str]:
+    """Return the sentences of all further questions, in the order of the report."""
+    found = [
+        *elsewhere(results),
+        *within_servers(results),
+        *floor(results),
+        *cost(results),
+        *cpu(results),
+        *published(results),
+    ]
+    return found[:_MOST_CONCLUSIONS]
