@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from runners.analyse.results import Results
 from runners.analyse.usage import levels, memory_per_connection
 from runners.core.units import format_size
@@ -25,7 +23,7 @@ def decision_table(results: Results) -> Fragment:
     """Return the table of what to choose: a row a system, a column a number of connections, and what one more costs."""
     rows = levels(without_control(results.cells)).drop_duplicates("workload")
     heads = {
-        str(workload): f"{name} {count:,}"
+        str(workload): (str(name), f"{count:,} connections")
         for name in ordered(rows["name"])
         for workload, count in sorted(
             rows.loc[rows["name"] == name, ["workload", "connections"]].itertuples(index=False), key=lambda row: row[1]

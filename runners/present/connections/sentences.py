@@ -10,10 +10,10 @@ import pandas as pd
 from runners.analyse.results import Results
 from runners.analyse.usage import levels, memory_per_connection
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.units import RATIOS, Scale, amount
+from runners.core.units import Scale, amount
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.standing import lead, rate, standing, times
-from runners.present.kit.wording import at_most, few, known, sentence
+from runners.present.kit.wording import at_most, factor, few, known, sentence
 
 # Fewer connections than this had a request under way: the others wait for a response that does not come.
 _BUSY = 0.9
@@ -81,16 +81,19 @@ def kept(results: Results) -> str:
         return ""
     where = f"From {few_count:,} to {counts[-1]:,} connections throughput"
     changes = [_change(found[name]) for name in order]
-    more = f" and {changes[0]} with {order[0]}" if len(order) > 1 else ""
-    return sentence(f"{where} {changes[-1]} with {order[-1]}", more)
+    said = [f"{how} by {size} with {name}" for (how, size), name in zip(changes, order, strict=True)]
+    if len(order) == 1:
+        return sentence(f"{where} {said[0]}")
+    least = said[0].removeprefix(f"{changes[-1][0]} ")
+    return sentence(f"{where} {said[-1]}", f" and {least}")
 
 
-def _change(ratio: Mapping[str, float]) -> str:
-    """Return how a throughput that is `ratio` of a later one changes, as a factor of at least 1."""
+def _change(ratio: Mapping[str, float]) -> tuple[str, str]:
+    """Return how a throughput that is `ratio` of a later one changes, and by which factor of at least 1."""
     value, low, high = (ratio[end] for end in ("ratio", "ratio_low", "ratio_high"))
     if value >= 1:
-        return f"falls by {known(value, low, high, RATIOS)}"
-    return f"grows by {known(1 / value, 1 / high, 1 / low, RATIOS)}"
+        return "falls", factor(value, low, high)
+    return "grows", factor(1 / value, 1 / high, 1 / low)
 
 
 def per_connection(results: Results) -> str:
@@ -173,7 +176,9 @@ def _fastest(results: Results, name: str, count: int, *, answering: bool = False
     next_row = found.behind[0]
     than = f"{times(next_row)} as many requests as {next_row['system_a']}"
     if found.ties:
-        return sentence(f"{few(found.first)} tie at {count:,} connections; {found.leader} completes {than}", ", the next")
+        return sentence(
+            f"{few(found.first)} tie at {count:,} connections; {found.leader} completes {than}", ", the next"
+        )
     return sentence(f"{found.leader} completes most {name} at {count:,} connections: {than}", ", the next")
 
 
@@ -186,7 +191,9 @@ def _unranked(results: Results, name: str, count: int) -> str:
     best, where = str(rows["system"].iloc[0]), f"{name} at {count:,} connections"
     failing = rows["errors_fraction"].iloc[0] > ERRORS_TOLERANCE
     why = ", with errors" if failing else ""
-    return sentence(f"{where}: no system is ranked", f"; {best} completes {rate(results, best, rows['workload'].iloc[0])}{why}")
+    return sentence(
+        f"{where}: no system is ranked", f"; {best} completes {rate(results, best, rows['workload'].iloc[0])}{why}"
+    )
 
 
 def _levels(results: Results) -> pd.DataFrame:

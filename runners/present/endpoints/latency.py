@@ -93,4 +93,3 @@ def _row(closed: pd.Series | None, at_rate: pd.Series | None) -> list[Cell]:
         return [name, known, without_number(at_rate["status"]), Cell("–"), Cell("–")]
     achieved = Cell(f"{at_rate['achieved_fraction']:.1%}")
     return [name, known, achieved, *(estimate(at_rate.to_dict(), column, TIMES) for column in ("p50_s", "p99_s"))]
-

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from runners.analyse.results import Results
+from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import RATIOS, amount
 from runners.present import how_sure as certainty
 from runners.present.endpoints import charts, sentences
@@ -22,7 +21,7 @@ how_sure = certainty.how_sure
 
 def decision_table(results: Results) -> Fragment:
     """Return the table of what to choose: a row a system, a column a workload."""
-    heads = {label: title_of(results.cells, label, title) for label, title in columns(results.cells).items()}
+    heads = {label: (title_of(results.cells, label, title), "") for label, title in columns(results.cells).items()}
     values, found, tied = by_workload(results, heads)
     return table_of(
         "Requests/s of each workload; below: how many times as many its leader completes, 95 % interval",
@@ -35,17 +34,20 @@ def decision_table(results: Results) -> Fragment:
 
 def message(results: Results) -> str:
     """Return the title of the main chart: how far the servers are apart, at least and at most."""
-    rows = without_control(measured(results.cells))
     spans = {}
     for label, title in columns(results.cells).items():
-        rates = rows.loc[rows["workload"] == label, "throughput_rps"]
-        if len(rates) > 1:
-            spans[title_of(results.cells, label, title)] = float(rates.max() / rates.min())
+        rows = without_control(measured(results.cells))
+        rows = rows[rows["workload"] == label].sort_values("throughput_rps", kind="stable")
+        if len(rows) > 1:
+            slowest, fastest = rows.iloc[0], rows.iloc[-1]
+            size = float(fastest["throughput_rps"] / slowest["throughput_rps"])
+            sign = "≥ " if fastest["bottleneck"] in GENERATOR_LIMITED else ""
+            spans[title_of(results.cells, label, title)] = (size, f"{sign}{amount(size, RATIOS)}")
     if not spans:
         return "Requests per second"
-    parts = [f"{amount(size, RATIOS)} on {title}" for title, size in sorted(spans.items(), key=lambda item: -item[1])]
-    ends = list(dict.fromkeys([parts[0], parts[-1]]))
-    return f"The fastest server completes {' and '.join(ends)} what the slowest does"
+    order = sorted(spans, key=lambda title: -spans[title][0])
+    ends = [f"{spans[title][1]} on {title}" for title in dict.fromkeys((order[0], order[-1]))]
+    return f"From the slowest to the fastest server: {'; '.join(ends)}"
 
 
 def main_chart(results: Results) -> Chart:

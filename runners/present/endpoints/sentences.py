@@ -15,6 +15,7 @@ from runners.core.units import RATIOS, TIMES, amount, listing
 from runners.present.endpoints.latency import widest
 from runners.present.endpoints.tables import (
     LIMITS,
+    UNSATURATED,
     columns,
     generator_of,
     in_shape,
@@ -24,9 +25,9 @@ from runners.present.endpoints.tables import (
     spread,
     title_of,
 )
-from runners.present.kit.frames import cell_of, has_errors, measured, ordered, without_control
+from runners.present.kit.frames import cell_of, has_errors, measured, ordered, without_control, without_rate
 from runners.present.kit.standing import Standing, lead, standing, times
-from runners.present.kit.wording import at_most, few, known, sentence
+from runners.present.kit.wording import at_most, factor, few, known, sentence
 from runners.stats.estimates import ratio_of
 
 
@@ -58,17 +59,22 @@ def answer(results: Results) -> str:
             return sentence(f"The database was the limit of {every}, so no server is fastest")
         first = next(each for each in found if not each.found.limited)
         return lead(results, first.found, first.title)
-    wins = Counter(each.server for each in led)
-    server, count = wins.most_common(1)[0]
-    own = [each for each in led if each.server == server]
-    clearest = max(own, key=_clearness)
+    clearest = _clearest(found)
+    own = [each for each in led if each.server == clearest.server]
     names = ordered(each.found.leader for each in own)
-    who = names[0] if len(names) == 1 else server
+    who = names[0] if len(names) == 1 else clearest.server
     by = f"by {times(clearest.apart[0])} over {clearest.apart[0]['system_a']}"
     if len(found) == 1:
         return sentence(f"{who} is fastest on {clearest.title}, {by}")
-    said = f"{who} is fastest in {count} of {len(found)} workloads, {by} on {clearest.title}"
+    said = f"{who} is fastest in {len(own)} of {len(found)} workloads, {by} on {clearest.title}"
     return sentence(said, f"; the database limited {len(limited)}" if limited else "")
+
+
+def _clearest(found: list[_Column]) -> _Column:
+    """Return the column that is led most clearly, of those that the server leads which leads most of them."""
+    led = [each for each in found if each.is_led]
+    server = Counter(each.server for each in led).most_common(1)[0][0]
+    return max((each for each in led if each.server == server), key=_clearness)
 
 
 def _clearness(column: _Column) -> float:
@@ -100,10 +106,10 @@ def _columns(results: Results) -> list[_Column]:
 
 def conclusions(results: Results) -> list[str]:
     """Return the conclusions besides the answer, the most important first."""
-    said = answer(results)
     return at_most(
         [
-            *(each for each in by_column(results) if each != said),
+            *by_column(results),
+            limits(results),
             response_times(results),
             records(results),
             generators(results),
@@ -113,10 +119,13 @@ def conclusions(results: Results) -> list[str]:
 
 
 def by_column(results: Results) -> list[str]:
-    """Return a sentence for each column about its leader; one for all columns in which the database was the limit."""
+    """Return a sentence for each column about its leader, but for that of the answer; one for all that the database limited."""
     found = _columns(results)
+    if any(each.is_led for each in found):
+        found.remove(_clearest(found))
     limited = [each for each in found if each.found.limited]
     said = [lead(results, each.found, each.title) for each in found if not each.found.limited]
+    said = [each for each in said if each != answer(results)]
     if len(limited) == 1:
         said.append(lead(results, limited[0].found, limited[0].title))
     elif limited:
@@ -126,13 +135,19 @@ def by_column(results: Results) -> list[str]:
 
 
 def limits(results: Results) -> str:
-    """Return what limited how many cells of the run's own load, or that nothing was busy."""
+    """Return what limited how many cells of the run's own load."""
     rows = without_control(measured(own_load(results.cells)))
-    if "offered_rps" in rows:
-        rows = rows[rows["offered_rps"].isna()]
+    rows = without_rate(rows)
     counts = Counter(rows["bottleneck"])
-    parts = [f"{LIMITS[limit]} in {count}" for limit, count in counts.most_common()]
-    return sentence(f"Of {len(rows)} cells, the limit was {listing(parts)}") if parts else ""
+    idle = counts.pop(UNSATURATED, 0)
+    found = counts.most_common()
+    rest = f"in {idle} nothing was busy throughout" if idle else ""
+    if not found:
+        return sentence(f"Of {len(rows)} cells, {rest}") if rest else ""
+    said = listing(
+        [f"{LIMITS[limit]} {'' if place else 'limited '}{count}" for place, (limit, count) in enumerate(found)]
+    )
+    return sentence(f"Of {len(rows)} cells, {said}", f"; {rest}" if rest else "")
 
 
 def response_times(results: Results) -> str:
@@ -142,7 +157,10 @@ def response_times(results: Results) -> str:
         return ""
     least, most = (known(row["p99_s"], row["p99_low_s"], row["p99_high_s"], TIMES) for row in (found.low, found.high))
     if not found.are_apart:
-        return sentence(f"{found.title}: p99 does not tell the servers apart: {found.low['system']} {least}", f", {found.high['system']} {most}")
+        return sentence(
+            f"{found.title}: p99 does not tell the servers apart: {found.low['system']} {least}",
+            f", {found.high['system']} {most}",
+        )
     first = f"{found.title}: p99 is shortest with {found.low['system']}, {least}"
     return sentence(first, f"; longest with {found.high['system']}, {most}")
 
@@ -166,7 +184,9 @@ def threats_of_endpoints(results: Results) -> list[str]:
     rows = results.published
     coarse = ordered(rows[rows["p50_s"].isna()]["source"]) if "p50_s" in rows else []
     if coarse:
-        found.append(f"{listing(coarse)} kept service times in whole milliseconds: only its requests per second stand beside these.")
+        found.append(
+            f"{listing(coarse)} kept service times in whole milliseconds: only its requests per second stand beside these."
+        )
     return found
 
 
@@ -191,12 +211,14 @@ def records(results: Results) -> str:
 
 def _over(first: Mapping[str, Any], second: Mapping[str, Any]) -> Interval:
     """Return one throughput over another, as of independent estimates."""
-    sides = [Interval(*(float(row[f"throughput{end}_rps"]) for end in ("", "_low", "_high"))) for row in (first, second)]
+    sides = [
+        Interval(*(float(row[f"throughput{end}_rps"]) for end in ("", "_low", "_high"))) for row in (first, second)
+    ]
     return ratio_of(*sides)
 
 
 def _factor(ratio: Interval) -> str:
-    return known(ratio.value, ratio.low, ratio.high, RATIOS)
+    return factor(ratio.value, ratio.low, ratio.high)
 
 
 def generators(results: Results) -> str:
@@ -212,7 +234,7 @@ def generators(results: Results) -> str:
         ends = (1 / row["ratio"], 1 / row["ratio_high"], 1 / row["ratio_low"])
     more, less = tools if row["ratio"] < 1 else tools[::-1]
     bound = sum(_is_limit(results.cells, each) for each in ratios.to_dict("records"))
-    first = f"{more} drove up to {known(*ends, RATIOS)} as many requests as {less} ({row['system']}, {row['workload']})"
+    first = f"{more} drove up to {factor(*ends)} as many requests as {less} ({row['system']}, {row['workload']})"
     return sentence(first, f"; {tools[1]} was the limit in {bound} of {len(ratios)} cells")
 
 

@@ -6,18 +6,18 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 import pandas as pd
 
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
-from runners.core.units import RATIOS, amount
+from runners.core.units import amount
 from runners.present.kit.decision import Column
 from runners.present.kit.frames import (
     BACKEND,
     backend_limited,
+    backend_name,
     cell_of,
     has_errors,
     inverse,
@@ -27,7 +27,7 @@ from runners.present.kit.frames import (
     without_control,
 )
 from runners.present.kit.markup import Cell
-from runners.present.kit.wording import PER_SECOND, few, known, sentence
+from runners.present.kit.wording import PER_SECOND, factor, few, known, sentence
 from runners.present.throughput.tables import without_number
 
 _UNTOLD = ("undecided", "equivalent")
@@ -81,7 +81,7 @@ def standing(results: Results, workload: str) -> Standing | None:
 def times(row: Mapping[str, Any]) -> str:
     """Return the leader's throughput as a multiple of another system's, with its interval and bound."""
     side = {"at most": "at least ", "at least": "at most "}.get(row["bound"], "")
-    return side + known(*inverse(row), RATIOS)
+    return side + factor(*inverse(row))
 
 
 def rate(results: Results, system: str, workload: str) -> str:
@@ -97,9 +97,13 @@ def lead(results: Results, found: Standing, title: str) -> str:
     """Return the sentence about the leader of a workload: by how much it leads, and over whom; or with whom it ties."""
     leader, ties, behind = found.leader, found.ties, found.behind
     if found.limited:
-        return sentence(f"{title}: the backend was the limit of {leader}, so its {_rate(results, found)} rank no system")
+        return sentence(
+            f"{title}: the database was the limit of {leader}, so its {_rate(results, found)} rank no system"
+        )
     if behind and ties:
-        return sentence(f"{title}: {few(found.first)} tie, {leader} with {times(behind[0])} as many as {behind[0]['system_a']}")
+        return sentence(
+            f"{title}: {few(found.first)} tie, {leader} with {times(behind[0])} as many as {behind[0]['system_a']}"
+        )
     if behind:
         last = behind[-1]
         more = f" and {times(last)} as many as {last['system_a']}" if len(behind) > 1 else ""
@@ -109,7 +113,9 @@ def lead(results: Results, found: Standing, title: str) -> str:
         said = f"{title}: {few(found.first)} are not told apart"
         return sentence(said, f": {leader} completes {times(last)} as many as {last['system_a']}")
     if found.aside:
-        return sentence(f"{title}: {leader} completes {_rate(results, found)}; {few(found.aside)} cannot be ranked with it")
+        return sentence(
+            f"{title}: {leader} completes {_rate(results, found)}; {few(found.aside)} cannot be ranked with it"
+        )
     return sentence(f"{title}: {leader} alone has a rank, {_rate(results, found)}")
 
 
@@ -117,34 +123,40 @@ def _rate(results: Results, found: Standing) -> str:
     return rate(results, found.leader, found.workload)
 
 
-def by_workload(results: Results, heads: Mapping[str, str]) -> tuple[dict[str, float], list[Column], list[str]]:
+def by_workload(
+    results: Results, heads: Mapping[str, tuple[str, str]]
+) -> tuple[dict[str, float], list[Column], list[str]]:
     """Return what a decision table with a column for each workload needs.
 
     Parameters
     ----------
-    heads : label of a workload → the head of its column
+    heads : label of a workload → the head of its column, and its unit
 
     Returns
     -------
     tuple
-        System → its value, the number of workloads that it leads or ties for, then its mean share of the best; the columns;
-        and the systems that lead a workload or tie for it.
+        System → its value: the number of workloads that it leads or ties for, then its shares of the best. The columns. The systems
+        that lead a workload or tie for it.
     """
     columns, firsts, shares = [], Counter[str](), defaultdict[str, list[float]](list)
-    for workload, head in heads.items():
+    for workload, (head, unit) in heads.items():
         found = standing(results, workload)
         rows = without_control(results.cells[results.cells["workload"] == workload])
-        columns.append(Column(head, "", {row["system"]: _cell(row, found) for row in rows.to_dict("records")}))
+        columns.append(
+            Column(head, unit, {row["system"]: _cell(results, row, found) for row in rows.to_dict("records")})
+        )
         firsts.update(found.first if found and not found.limited else [])
         best = measured(rows)["throughput_rps"].max()
         for row in measured(rows).itertuples():
             shares[str(row.system)].append(float(row.throughput_rps / best))
     systems = ordered(without_control(results.cells[results.cells["workload"].isin(list(heads))])["system"])
-    values = {name: firsts[name] + (fmean(shares[name]) / 2 if shares[name] else math.nan) for name in systems}
+    values = {
+        name: firsts[name] + (sum(shares[name]) / (len(heads) + 1) if shares[name] else math.nan) for name in systems
+    }
     return values, columns, [name for name in systems if firsts[name]]
 
 
-def _cell(row: Mapping[str, Any], found: Standing | None) -> Cell:
+def _cell(results: Results, row: Mapping[str, Any], found: Standing | None) -> Cell:
     """Return the throughput of a cell, and below it how many times as many the leader completes."""
     if row["status"] != "ok":
         return without_number(row["status"])
@@ -152,11 +164,14 @@ def _cell(row: Mapping[str, Any], found: Standing | None) -> Cell:
     shown = f"{'≥ ' if row['bottleneck'] in GENERATOR_LIMITED else ''}{amount(row['throughput_rps'], PER_SECOND)}"
     if found is None:
         return Cell(shown, "not ranked", "muted")
+    behind = f"limit: {backend_name(results.manifest.backends)}"
     if system == found.leader:
-        return Cell(shown, "limit: the backend" if found.limited else "leader", "warn" if found.limited else "good")
+        return Cell(shown, behind if found.limited else "leader", "" if found.limited else "good")
     rows = {str(each["system_a"]): each for each in (*found.ties, *found.behind)}
     if system not in rows:
-        return Cell(shown, "limit: the backend" if row["bottleneck"] == BACKEND or found.limited else "not ranked", "muted")
+        return Cell(
+            shown, "limit: the backend" if row["bottleneck"] == BACKEND or found.limited else "not ranked", "muted"
+        )
     tie = system in found.first
     ratio = times(rows[system]).replace("at least ", "≥ ").replace("at most ", "≤ ")
     return Cell(shown, f"tied: {ratio}" if tie else ratio, "good" if tie else "")

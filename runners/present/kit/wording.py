@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from runners.core.units import Scale, amount, listing, quantity
+from runners.core.units import Scale, amount, listing, quantity, shortlist, times
 
 MOST_WORDS = 25
 """Words in a sentence of a report."""
@@ -38,11 +38,9 @@ def sentence(first: str, *clauses: str) -> str:
     return f"{text}." if text else ""
 
 
-def few(names: Sequence[str], others: str = "others") -> str:
+def few(names: Sequence[str]) -> str:
     """List at most three names; of more than three the first two, and how many others there are."""
-    if len(names) <= _MOST_NAMES:
-        return listing(names)
-    return f"{names[0]}, {names[1]} and {len(names) - 2} {others}"
+    return listing(names) if len(names) <= _MOST_NAMES else shortlist(names, _MOST_NAMES - 1)
 
 
 def known(value: float, low: float, high: float, scale: Scale) -> str:
@@ -50,6 +48,12 @@ def known(value: float, low: float, high: float, scale: Scale) -> str:
     if math.isfinite(low) and math.isfinite(high):
         return quantity(value, low, high, scale)
     return f"{amount(value, scale)} ({_UNKNOWN})"
+
+
+def factor(value: float, low: float, high: float) -> str:
+    """Return a ratio with its interval, as :func:`runners.core.units.times`; where there is none, say that it is not known."""
+    said, interval = times(value, low, high)
+    return f"{said} ({interval or _UNKNOWN})"
 
 
 def at_most(sentences: Sequence[str]) -> list[str]:

@@ -10,9 +10,9 @@ import pandas as pd
 from runners.analyse.fixed_rates import in_bursts
 from runners.analyse.results import Results
 from runners.core.records import CONTROL, Interval, percentile_column
-from runners.core.units import RATIOS, TIMES
+from runners.core.units import TIMES
 from runners.present.kit.frames import cell_of, measured, workload_title
-from runners.present.kit.wording import few, known, sentence
+from runners.present.kit.wording import factor, few, known, sentence
 from runners.present.latency.charts import BURSTS, NOT_RANKED, statistic_words
 from runners.stats.estimates import ratio_of
 
@@ -72,10 +72,12 @@ def bursts(results: Results, again: str, workload: str) -> str:
         return ""
     tools = [str(cells.loc[cells["workload"] == name, "generator"].iloc[0]) for name in (again, workload)]
     ends = [
-        f"{known(ratios[name].value, ratios[name].low, ratios[name].high, RATIOS)} ({name})"
+        f"{factor(ratios[name].value, ratios[name].low, ratios[name].high)} ({name})"
         for name in dict.fromkeys((order[0], order[-1]))
     ]
-    return sentence(f"{at_rate(cells, workload)}: with {tools[0]}'s bursts p50 is {' to '.join(ends)} that of {tools[1]}")
+    return sentence(
+        f"{at_rate(cells, workload)}: with {tools[0]}'s bursts p50 is {' to '.join(ends)} that of {tools[1]}"
+    )
 
 
 def at_rate(cells: pd.DataFrame, workload: str) -> str:

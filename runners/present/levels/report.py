@@ -110,7 +110,9 @@ def _intervals(results: Results) -> str:
     widths = ((rows["capacity_high_rps"] - rows["capacity_low_rps"]) / 2 / rows["capacity_rps"]).dropna()
     if widths.empty:
         return "No capacity of this run has an interval."
-    said = f"Intervals are 95 % and cover this session only; the widest of a capacity is {format_half_width(widths.max())}"
+    said = (
+        f"Intervals are 95 % and cover this session only; the widest of a capacity is {format_half_width(widths.max())}"
+    )
     control = results.capacities[results.capacities["system"] == CONTROL]
     far = pd.concat([control["ratio_high"], 1 / control["ratio_low"]]).max() - 1
     return f"{said}; noise band {format_half_width(band(far))}." if pd.notna(far) else f"{said}."

@@ -12,13 +12,14 @@ from runners.analyse.results import Results
 from runners.analyse.sessions import CostSpread
 from runners.core.parameter_values import objective
 from runners.core.records import Interval
-from runners.core.units import RATIOS, TIMES, amount
+from runners.core.units import TIMES, amount
 from runners.present.kit.frames import inverse, ordered, without_control
-from runners.present.kit.wording import PER_SECOND, at_most, few, known, sentence
+from runners.present.kit.wording import PER_SECOND, at_most, factor, few, known, sentence
 from runners.present.load_generators import omitted
 from runners.stats.estimates import ratio_of
 
 _UNTOLD = ("undecided", "equivalent")
+_MOST_OTHERS = 4
 
 
 def answer(results: Results) -> str:
@@ -30,16 +31,32 @@ def answer(results: Results) -> str:
 
 def conclusions(results: Results, cost_spread: CostSpread | None = None) -> list[str]:
     """Return the conclusions besides the answer, the most important first."""
-    bases, goals = bases_of(results), objectives_of(results)
     found = [
-        *(most(results, base, goal) for goal in goals[:1] for base in bases[1:]),
-        *(most(results, base, goal) for goal in goals[1:2] for base in bases[:1]),
-        *(cost(results, base) for base in bases[:1]),
-        agreed(cost_spread),
-        *(longest(results, base) for base in bases[:1]),
+        *other_capacities(results),
+        *request_costs(results, cost_spread),
+        *response_times(results),
         omitted(results),
     ]
-    return at_most([said for said in found if said != answer(results)])
+    return at_most(found)
+
+
+def other_capacities(results: Results) -> list[str]:
+    """Return who carries most of the other workloads under the first objective, and of the first under the second."""
+    bases, goals = bases_of(results), objectives_of(results)
+    found = [most(results, base, goal) for goal in goals[:1] for base in bases[1:]]
+    found += [most(results, base, goal) for goal in goals[1:2] for base in bases[:1]]
+    return [said for said in found[:_MOST_OTHERS] if said != answer(results)]
+
+
+def request_costs(results: Results, cost_spread: CostSpread | None = None) -> list[str]:
+    """Return who needs least CPU time for a request of the first workload, and how far sessions agree."""
+    found = [*(cost(results, base) for base in bases_of(results)[:1]), agreed(cost_spread)]
+    return [said for said in found if said]
+
+
+def response_times(results: Results) -> list[str]:
+    """Return the shortest and the longest p99 of the first workload at the same rate."""
+    return [said for base in bases_of(results)[:1] if (said := longest(results, base))]
 
 
 def bases_of(results: Results) -> list[str]:
@@ -108,7 +125,7 @@ def _plain(rate_rps: float) -> str:
 
 def _times(row: Mapping[str, Any]) -> str:
     """Return the leader's capacity as a multiple of another system's."""
-    said = known(*inverse(row), RATIOS)
+    said = factor(*inverse(row))
     return f"at least {said}" if row["ratio_bound"] == "at most" else said
 
 
@@ -141,7 +158,7 @@ def cost(results: Results, base: str) -> str:
     more = ratio_of(_cpu_interval(largest), _cpu_interval(least))
     needs = "needs" if len(near) == 1 else "need"
     first = f"{where}: {few(near)} {needs} least CPU a request, {_cpu(least)}"
-    return sentence(first, f"; {largest['system']} {known(more.value, more.low, more.high, RATIOS)}")
+    return sentence(first, f"; {largest['system']} {factor(more.value, more.low, more.high)}")
 
 
 def costs(results: Results, base: str) -> pd.DataFrame:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from runners.analyse.fixed_rates import added_latencies, in_bursts
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED, percentile_column
-from runners.core.units import PERCENT, TIMES, amount, format_size
+from runners.core.units import PERCENT, TIMES, Scale, amount, format_size
 from runners.present import how_sure as certainty
 from runners.present.kit.decision import Column, decision_table as table_of, value_cell
 from runners.present.kit.frames import BACKEND, measured, ordered, without_control, workload_title
@@ -48,10 +50,7 @@ def decision_table(results: Results) -> Fragment:
 
 def _cpu(results: Results, workload: str) -> Column:
     cells = _measured(results, workload)
-    found = {
-        row["system"]: value_cell(*(row[f"cpu_per_request{end}_s"] for end in ("", "_low", "_high")), TIMES)
-        for row in cells.to_dict("records")
-    }
+    found = {row["system"]: _estimate(row, "cpu_per_request", "_s", TIMES) for row in cells.to_dict("records")}
     unit = sentences.unit_of(results, workload)
     return Column(f"CPU per {unit}", at_rate(results.cells, workload), found)
 
@@ -60,9 +59,13 @@ def _carried(results: Results, workload: str) -> Column:
     found = {}
     for row in _measured(results, workload).to_dict("records"):
         bound = "≥ " if row["bottleneck"] in (*GENERATOR_LIMITED, BACKEND) else ""
-        ends = (row[f"throughput{end}_rps"] for end in ("", "_low", "_high"))
-        found[row["system"]] = value_cell(*ends, PER_SECOND, bound)
+        found[row["system"]] = _estimate(row, "throughput", "_rps", PER_SECOND, bound)
     return Column("carries", workload_title(results.cells, workload), found)
+
+
+def _estimate(row: Mapping[str, Any], stem: str, unit: str, scale: Scale, bound: str = "") -> Cell:
+    value, low, high = (float(row[f"{stem}{end}{unit}"]) for end in ("", "_low", "_high"))
+    return value_cell(value, low, high, scale, bound)
 
 
 def _added(results: Results) -> list[Column]:
@@ -91,7 +94,9 @@ def _relays(results: Results) -> Column:
     for name, notes in results.manifest.notes.items():
         if notes is not None:
             failed = len(notes.failed)
-            found[name] = Cell(f"✗ {failed} failed" if failed else "✓", f"of {notes.tried} cases", "warn" if failed else "good")
+            found[name] = Cell(
+                f"✗ {failed} failed" if failed else "✓", f"of {notes.tried} cases", "warn" if failed else "good"
+            )
     return Column("relays", "half-closed connections, resets, slow readers", found)
 
 

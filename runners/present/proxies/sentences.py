@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -10,9 +11,17 @@ from runners.analyse.results import Results
 from runners.core.load import LEAST_OFFERED
 from runners.core.records import GENERATOR_LIMITED, Interval
 from runners.core.run_manifest import RelayNotes
-from runners.core.units import RATIOS, TIMES, format_size
-from runners.present.kit.frames import BACKEND, backend_name, cell_of, measured, ordered, without_control, workload_title
-from runners.present.kit.wording import PER_SECOND, at_most, few, known, sentence
+from runners.core.units import TIMES, format_size
+from runners.present.kit.frames import (
+    BACKEND,
+    backend_name,
+    cell_of,
+    measured,
+    ordered,
+    without_control,
+    workload_title,
+)
+from runners.present.kit.wording import PER_SECOND, at_most, factor, few, known, sentence
 from runners.present.latency import sentences as latency_sentences
 from runners.present.latency.sentences import at_rate
 from runners.stats.estimates import ratio_of
@@ -76,7 +85,7 @@ def cost(results: Results, workload: str) -> str:
     needs = "needs" if len(near) == 1 else "need"
     more = ratio_of(_interval(most), _interval(least))
     first = f"{few(near)} {needs} least CPU per {unit}, {_time(least)}"
-    return sentence(first, f"; {most['system']} needs {known(more.value, more.low, more.high, RATIOS)}", " as much")
+    return sentence(first, f"; {most['system']} needs {factor(more.value, more.low, more.high)}", " as much")
 
 
 def tied(rows: pd.DataFrame) -> list[str]:
@@ -108,7 +117,9 @@ def carried(results: Results, workload: str) -> str:
     near = [str(row["system"]) for _, row in rows.iterrows() if _may_be_more(row, best)]
     if best["bottleneck"] == BACKEND:
         behind = backend_name(results.manifest.backends)
-        return sentence(f"{title}: {behind} behind {best['system']} was the limit, so its {_rate(best)} is not the proxy's")
+        return sentence(
+            f"{title}: {behind} behind {best['system']} was the limit, so its {_rate(best)} is not the proxy's"
+        )
     direct = cell_of(measured(results.cells), results.baseline, workload)
     also = "" if direct is None else f"; direct access carries {_rate(direct)}"
     said = f"{title}: {few(near)} {'carries' if len(near) == 1 else 'carry'} most, {_rate(best)}"
@@ -121,7 +132,7 @@ def _may_be_more(row: pd.Series, best: pd.Series) -> bool:
     return bool(row["system"] == best["system"] or row["bottleneck"] in _OPEN or not apart)
 
 
-def _rate(row: Mapping[str, float]) -> str:
+def _rate(row: Mapping[str, Any]) -> str:
     least = "at least " if row["bottleneck"] in GENERATOR_LIMITED else ""
     return least + known(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], PER_SECOND)
 
