@@ -174,11 +174,10 @@ def _fastest(results: Results, name: str, count: int, *, answering: bool = False
     if not answering or not found.behind:
         return lead(results, found, title)
     next_row = found.behind[0]
-    than = f"{times(next_row)} as many requests as {next_row['system_a']}"
+    than = f"{times(next_row)} as many as {next_row['system_a']}"
     if found.ties:
-        return sentence(
-            f"{few(found.first)} tie at {count:,} connections; {found.leader} completes {than}", ", the next"
-        )
+        first = f"{few(found.first)} tie for most {name} at {count:,} connections"
+        return sentence(f"{first}; {found.leader} completes {than}")
     return sentence(f"{found.leader} completes most {name} at {count:,} connections: {than}", ", the next")
 
 

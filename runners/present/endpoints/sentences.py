@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -13,6 +12,7 @@ from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED, Interval
 from runners.core.units import RATIOS, TIMES, amount, listing
 from runners.present.endpoints.latency import widest
+from runners.present.endpoints.leads import clearest, placed_columns
 from runners.present.endpoints.tables import (
     LIMITS,
     UNSATURATED,
@@ -23,32 +23,16 @@ from runners.present.endpoints.tables import (
     own_load,
     shapes,
     spread,
-    title_of,
 )
-from runners.present.kit.frames import cell_of, has_errors, measured, ordered, without_control, without_rate
-from runners.present.kit.standing import Standing, lead, standing, times
+from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
+from runners.present.kit.standing import lead, times
 from runners.present.kit.wording import at_most, factor, few, known, sentence
 from runners.stats.estimates import ratio_of
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A workload that is a column of the published table, with the place of each system in it."""
-
-    title: str
-    found: Standing
-    server: str
-    apart: list[dict[str, Any]]
-
-    @property
-    def is_led(self) -> bool:
-        """Return whether one server leads all others."""
-        return bool(self.apart)
-
-
 def answer(results: Results) -> str:
     """Return the server that is fastest in most workloads, and by how much in the one where it is clearest."""
-    found = _columns(results)
+    found = placed_columns(results)
     if not found:
         return "No server has a number that can be ranked."
     led = [each for each in found if each.is_led]
@@ -59,49 +43,15 @@ def answer(results: Results) -> str:
             return sentence(f"The database was the limit of {every}, so no server is fastest")
         first = next(each for each in found if not each.found.limited)
         return lead(results, first.found, first.title)
-    clearest = _clearest(found)
-    own = [each for each in led if each.server == clearest.server]
+    best = clearest(found)
+    own = [each for each in led if each.server == best.server]
     names = ordered(each.found.leader for each in own)
-    who = names[0] if len(names) == 1 else clearest.server
-    by = f"by {times(clearest.apart[0])} over {clearest.apart[0]['system_a']}"
+    who = names[0] if len(names) == 1 else best.server
+    by = f"by {times(best.apart[0])} over {best.apart[0]['system_a']}"
     if len(found) == 1:
-        return sentence(f"{who} is fastest on {clearest.title}, {by}")
-    said = f"{who} is fastest in {len(own)} of {len(found)} workloads, {by} on {clearest.title}"
+        return sentence(f"{who} is fastest on {best.title}, {by}")
+    said = f"{who} is fastest in {len(own)} of {len(found)} workloads, {by} on {best.title}"
     return sentence(said, f"; the database limited {len(limited)}" if limited else "")
-
-
-def _clearest(found: list[_Column]) -> _Column:
-    """Return the column that is led most clearly, of those that the server leads which leads most of them."""
-    led = [each for each in found if each.is_led]
-    server = Counter(each.server for each in led).most_common(1)[0][0]
-    return max((each for each in led if each.server == server), key=_clearness)
-
-
-def _clearness(column: _Column) -> float:
-    """Return the least factor by which a column's leader leads the next server; 1 where it is not known."""
-    high = float(column.apart[0]["ratio_high"])
-    return 1 / high if pd.notna(high) else 1.0
-
-
-def _columns(results: Results) -> list[_Column]:
-    """Return the columns of the published table with a leader, each with those rows of other servers that it beats.
-
-    Other systems of the leader's own server, as with another decoder, are no other server; where a tie is with another
-    server, no server leads.
-    """
-    found = []
-    servers = results.cells.drop_duplicates("system").set_index("system")["server"].to_dict()
-    for workload, title in columns(results.cells).items():
-        place = standing(results, workload)
-        if place is None:
-            continue
-        own = servers[place.leader]
-        unranked = [name for name in place.aside if not has_errors(results.cells, name, workload)]
-        open_to = [*(str(row["system_a"]) for row in place.ties), *unranked]
-        led = not place.limited and all(servers[name] == own for name in open_to)
-        apart = [row for row in place.behind if servers[row["system_a"]] != own] if led else []
-        found.append(_Column(title_of(results.cells, workload, title), place, str(own), apart))
-    return found
 
 
 def conclusions(results: Results) -> list[str]:
@@ -120,9 +70,9 @@ def conclusions(results: Results) -> list[str]:
 
 def by_column(results: Results) -> list[str]:
     """Return a sentence for each column about its leader, but for that of the answer; one for all that the database limited."""
-    found = _columns(results)
+    found = placed_columns(results)
     if any(each.is_led for each in found):
-        found.remove(_clearest(found))
+        found.remove(clearest(found))
     limited = [each for each in found if each.found.limited]
     said = [lead(results, each.found, each.title) for each in found if not each.found.limited]
     said = [each for each in said if each != answer(results)]

@@ -108,7 +108,7 @@ def _measured(results: Results, workload: str) -> pd.DataFrame:
 def message(results: Results) -> str:
     """Return the title of the main chart: the kernel's part of the CPU time."""
     rows = sentences.proxies(results)
-    rows = rows[rows["workload"].isin(results.fixed_rate)]
+    rows = rows[rows["workload"].isin(sentences.cost_workloads(results))]
     shares = (rows["cpu_system_per_request_s"] / rows["cpu_per_request_s"]).dropna()
     if shares.empty:
         return "CPU time of a request"
@@ -117,5 +117,5 @@ def message(results: Results) -> str:
 
 
 def main_chart(results: Results) -> Chart:
-    """Return the chart of CPU time of a request, without repeated rates."""
-    return charts.cpu_per_request(results.cells[~results.cells["workload"].isin(results.repeated)])
+    """Return the chart of the CPU time of a connection, and of a request on one that is kept."""
+    return charts.cpu_per_request(results.cells[results.cells["workload"].isin(sentences.cost_workloads(results))])
