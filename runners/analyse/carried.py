@@ -8,13 +8,12 @@ from runners.analyse.capacities import build_capacities
 from runners.analyse.recorded import RunRecord
 from runners.analyse.tables import build_tables
 from runners.core.errors import WrkbookError
-from runners.core.records import CONTROL
+from runners.core.records import CONTROL, SMOKE_PROFILE
 from runners.core.run_manifest import RunManifest
 from runners.store.ledger import REFERENCE, Run, runs
 
 MEASURED_BY = "08-latency-under-load"
 """The experiment that finds capacities."""
-_SMOKE = "quick"
 
 
 def carried(results: RunRecord) -> pd.DataFrame:
@@ -51,6 +50,6 @@ def _candidates(results: RunRecord) -> list[tuple[Run, RunManifest]]:
         same = all(
             manifest.machine.get(name) == own.machine.get(name) for name in ("cpu", "cpus_count", "memory_bytes")
         )
-        if same and manifest.pinning.get("server") == own.pinning.get("server") and manifest.profile != _SMOKE:
+        if same and manifest.pinning.get("server") == own.pinning.get("server") and manifest.profile != SMOKE_PROFILE:
             found.append((run, manifest))
     return sorted(found, key=lambda each: (each[0].run_id == results.run.run_id, each[1].started_at), reverse=True)

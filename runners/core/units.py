@@ -94,6 +94,7 @@ RATIOS: Scale = ((1.0, "×"),)
 PERCENT: Scale = ((0.01, "%"),)
 
 
+_MOST_PLACES = 3
 WIDEST = 2.0
 """An interval that spans more than this factor is not printed."""
 
@@ -151,6 +152,9 @@ def times(value: float, low: float, high: float) -> tuple[str, str]:
     if 0 < low * WIDEST < high:
         return amount(value, RATIOS), "interval not known"
     places = min(decimals(value), max(0, math.ceil(-math.log10(half_width))))
+    # No rounding may move an end of the interval to 1, or over it.
+    while places < _MOST_PLACES and any((end > 1) != (round(end, places) > 1) for end in (low, high)):
+        places += 1
     return f"{value:.{places}f} ×", f"{low:.{places}f} to {high:.{places}f}"
 
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 from IPython.display import display
 from IPython.utils.capture import capture_output
 
+from runners.core.records import SMOKE_PROFILE
 from runners.present.kit.markup import Fragment, joined, unbroken
 from runners.present.narrative import SMOKE, Narrative
 
@@ -56,7 +57,7 @@ class Answer:
     def fill(self, results: Any) -> None:  # noqa: ANN401  (of whatever kind the subject takes)
         """Put the answer, its table, its chart and how sure it is in the place of the first line."""
         subject = self._subject
-        smoke = [said([SMOKE])] if results.profile == "quick" else []
+        smoke = [said([SMOKE])] if results.profile == SMOKE_PROFILE else []
         shown: list[object] = [
             joined(*smoke, answer_line(subject.answer(results)), subject.decision_table(results)),
             heading(subject.message(results)),
@@ -73,7 +74,7 @@ def published(results: Any, subject: Subject[Any]) -> tuple[str, list[str]]:  # 
     """Return the headline and the conclusions of ``summary.json``: the answer, then each sentence that the report shows."""
     answer = subject.answer(results)
     found = [*subject.conclusions(results), *subject.how_sure(results)]
-    if results.profile != "quick":
+    if results.profile != SMOKE_PROFILE:
         return answer, found
     return f"Smoke run, not evidence: {answer}", [SMOKE, *found]
 

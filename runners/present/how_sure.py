@@ -34,7 +34,7 @@ def _intervals(results: Results) -> str:
 def _control(results: Results) -> str:
     floors = [ratio - 1 for ratio in results.noise_floor_ratio.values() if math.isfinite(ratio)]
     if not floors:
-        return "The noise of this run is unknown: it has no control."
+        return "The noise of this run is unknown: the control has no interval."
     most = max(floors)
     band = max(SMALLEST_BAND, most)
     text = f"The control, one system launched twice, differs from itself by at most {100 * most:.1f} %"

@@ -16,7 +16,7 @@ from runners.present.narrative import Narrative
 
 MOST_VISIBLE = 5
 _OFTEN = 0.1
-_LONGEST_REASON = 60
+_LONGEST_REASON = 48
 
 
 def limits(results: Results, own: Sequence[str] = ()) -> Fragment:
@@ -24,7 +24,11 @@ def limits(results: Results, own: Sequence[str] = ()) -> Fragment:
 
     `own` are the notebook's; they stand after what failed, before what is true of many runs.
     """
-    found = limits_of(results, own)
+    return limited(limits_of(results, own))
+
+
+def limited(found: Sequence[str]) -> Fragment:
+    """Return limits as a list, the first of them visible."""
     shown = Narrative(found[:MOST_VISIBLE]).fragment
     rest = found[MOST_VISIBLE:]
     return joined(shown, folded(f"{len(rest)} more", Narrative(rest).fragment)) if rest else shown
@@ -57,7 +61,7 @@ def limits_of(results: Results, own: Sequence[str] = ()) -> list[str]:
 def _failures(results: Results) -> list[str]:
     cells, found = without_control(results.cells), []
     for status, rows in cells[cells["status"] != "ok"].groupby("status", sort=False):
-        places = shortlist([_place(row) for row in rows.to_dict("records")])
+        places = shortlist([_place(row) for row in rows.to_dict("records")], 2)
         found.append(f"No number for {places}: {shortened(str(status), _LONGEST_REASON)}.")
     failing = cells[(cells["status"] == "ok") & (cells["errors_count"] > 0)]
     if len(failing):

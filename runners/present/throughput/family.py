@@ -17,6 +17,7 @@ from runners.present.kit.frames import (
     leaders,
     measured,
     without_control,
+    workload_title,
 )
 from runners.present.kit.markup import Cell
 
@@ -46,16 +47,20 @@ class Lead:
         text, interval = times(self.value, self.low, self.high)
         return Cell(("≥ " if self.at_least else "") + text, interval)
 
-    def than(self, other: str) -> str:
+    def over(self, other: str, more: str = " more than ", times_of: str = " as many as ") -> str:
         """Return ``4.5 × as many as NAME (4.3 to 4.6)``, or ``1.3 % more than NAME (−0.1 to 3.0)``; no ratio below 1 is said."""
-        bound = "at least " if self.at_least else ""
-        if self.value < _NEAR:
-            text, interval = percent_more(self.value, self.low, self.high)
-            words = f"{text} more than {other}"
-        else:
-            text, interval = times(self.value, self.low, self.high)
-            words = f"{text} as many as {other}"
-        return f"{bound}{words} ({interval})" if interval else f"{bound}{words}"
+        near = self.value < _NEAR
+        text, interval = (percent_more if near else times)(self.value, self.low, self.high)
+        words = f"{text}{more if near else times_of}{other}"
+        return f"{words} ({interval})" if interval else words
+
+    def than(self, other: str) -> str:
+        """Return :meth:`over`, with the words of a bound."""
+        return f"{'at least ' if self.at_least else ''}{self.over(other)}"
+
+    def briefly(self, other: str) -> str:
+        """Return ``4.5 × NAME (4.3 to 4.6)``, or ``1.3 % above NAME (−0.1 to 3.0)``."""
+        return self.over(other, " above ", " ")
 
 
 @dataclass(frozen=True)
@@ -133,12 +138,6 @@ class Family:
         return floor / gap if gap > 0 else None
 
 
-def ratio_words(family: Family, name: str) -> str:
-    """Return by how much the leader serves more than `name`, in words."""
-    lead = family.ratio(name)
-    return lead.than(name) if lead else f"more than {name}"
-
-
 def leads(family: Family, name: str) -> str:
     """Return the words of a comparison of the leader with `name`, and whether they are told apart."""
     lead = family.ratio(name)
@@ -146,6 +145,11 @@ def leads(family: Family, name: str) -> str:
         return f"{family.leader} and {name} are not ranked: {LIMIT} of both"
     apart = ", not told apart" if name in family.tied else ""
     return f"{family.leader} serves {lead.than(name)}{apart}"
+
+
+def title(results: Results, workload: str) -> str:
+    """Return a workload as it is said: ``decode with 10 operations``."""
+    return workload_title(results.cells, workload).replace(", ", " with ", 1)
 
 
 def rate(results: Results, system: str, workload: str, *, interval: bool = True) -> str:

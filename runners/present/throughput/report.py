@@ -23,11 +23,12 @@ from runners.present.kit.frames import cell_of, leaders, measured, ordered, with
 from runners.present.kit.markup import Cell, Fragment
 from runners.present.kit.theme import Chart
 from runners.present.throughput import charts, sentences
-from runners.present.throughput.family import Family, leads, rate, ratio_words
+from runners.present.throughput.family import LIMIT, Family, leads, rate, title
 
 how_sure = certainty.how_sure
 _MOST_CONCLUSIONS = 8
 _MOST_OTHERS = 3
+_MOST_OF_IT = 0.5
 
 
 def main_workload(results: Results) -> str:
@@ -48,19 +49,25 @@ def compared_workloads(results: Results) -> list[str]:
 def answer(results: Results) -> str:
     """Return who is fastest, by how much, compared with whom, and how sure."""
     found = Family.of(results, main_workload(results))
-    where = f"{workload_title(results.cells, found.workload)}{_on_cpus(results)}"
     if not found.names:
         return "No system has a number."
+    leader, workload, cpus = found.leader, title(results, found.workload), _on_cpus(results)
     if len(found.names) == 1:
-        return f"{found.leader} serves {rate(results, found.leader, found.workload)} at {where}; nothing else was measured."
+        return (
+            f"{leader} serves {rate(results, leader, found.workload)} at {workload}{cpus}; nothing else was measured."
+        )
     if not found.slower:
-        return f"No system is faster than all others at {where}: {leads(found, found.names[1])}."
-    last = ratio_words(found, found.slower[-1])
-    if len(found.tied) > 1:
-        return f"{shortlist(found.tied, 2)} lead at {where}, not told apart: {found.leader} serves {last}."
-    second = found.slower[0]
-    both = [ratio_words(found, second), last] if second != found.slower[-1] else [last]
-    return f"{found.leader} is fastest at {where}: it serves {listing(both)}."
+        lead = found.ratio(found.names[1])
+        why = f"{leader} is at {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
+        return f"{shortlist(found.tied, 2)} are not told apart at {workload}: {why}."
+    last = found.slower[-1]
+    shown = list(dict.fromkeys([found.slower[0], last])) if len(found.tied) == 1 else [last]
+    by = [(lead.at_least, lead.briefly(name)) for name in shown if (lead := found.ratio(name))]
+    bound = "at least " if any(at_least for at_least, _ in by) else ""
+    words = f"{bound}{listing([text for _, text in by])}"
+    if len(found.tied) == 1:
+        return f"{leader} is fastest at {workload}{cpus if not bound else ''}: {words}."
+    return f"{shortlist(found.tied, 2)} lead at {workload}, not told apart: {words}."
 
 
 def _on_cpus(results: Results) -> str:
@@ -141,7 +148,7 @@ def elsewhere(results: Results) -> list[str]:
     for workload in [name for name in compared_workloads(results) if name != main_workload(results)][:_MOST_OTHERS]:
         family = Family.of(results, workload)
         if len(family.names) > 1:
-            found.append(f"At {workload_title(results.cells, workload)}, {leads(family, family.names[1])}.")
+            found.append(f"At {title(results, workload)}, {leads(family, family.names[1])}.")
     return found
 
 
@@ -149,19 +156,17 @@ def within_servers(results: Results) -> list[str]:
     """Return a sentence about the best and the slowest way to decode of the server that is not the leader's and differs most."""
     workload = main_workload(results)
     family = Family.of(results, workload)
-    cells = _with_number(results.cells[results.cells["workload"] == workload])
+    server_of = dict(zip(results.cells["system"], results.cells["server"], strict=True))
     pairs = []
-    for server in ordered(cells["server"]):
-        names = [name for name in family.names if name in set(cells.loc[cells["server"] == server, "system"])]
-        if len(names) > 1 and family.leader not in names:
-            ratio = family.pair(names[0], names[-1])
-            pairs += [(names[0], names[-1], ratio)] if ratio and ratio.is_above_one else []
+    for server in ordered(server_of[name] for name in family.names):
+        names = [name for name in family.names if server_of[name] == server]
+        ratio = family.pair(names[0], names[-1]) if len(names) > 1 and family.leader not in names else None
+        pairs += [(server, names, ratio)] if ratio and ratio.is_above_one else []
     if not pairs:
         return []
-    best, last, ratio = max(pairs, key=lambda pair: pair[2].value)
-    title = workload_title(results.cells, workload)
-    server = cells.loc[cells["system"] == best, "server"].iloc[0]
-    return [f"With {server}, choose {best}: at {title} it serves {ratio.than(last)}; an unadjusted interval."]
+    server, names, ratio = max(pairs, key=lambda pair: pair[2].value)
+    found = f"at {title(results, workload)} it serves {ratio.than(names[-1])}"
+    return [f"With {server}, choose {names[0]}: {found}; an unadjusted interval."]
 
 
 def floor(results: Results) -> list[str]:
@@ -169,17 +174,20 @@ def floor(results: Results) -> list[str]:
     names = [name for name in compared_workloads(results) if name in set(results.shares["workload"])]
     if not names:
         return []
-    rows = results.shares[results.shares["workload"] == names[0]].drop_duplicates("floor_system")
-    floors = Family.of(results, str(rows["floor_workload"].iloc[0]))
+    floors = Family.of(
+        results, str(results.shares.loc[results.shares["workload"] == names[0], "floor_workload"].iloc[0])
+    )
     family = Family.of(results, names[0])
     if len(floors.names) < 2 or len(family.names) < 2:
         return []
-    first, last = floors.names[0], floors.names[-1]
-    rates = [f"{name} serves {rate(results, name, floors.workload, interval=False)}" for name in (first, last)]
-    text = f"Without decoding ({workload_title(results.cells, floors.workload)}), {listing(rates)}"
+    first, last = (
+        f"{name} {rate(results, name, floors.workload, interval=False)}" for name in (floors.names[0], floors.names[-1])
+    )
     share = family.share_of_gap(floors, results.shares)
-    most = share is not None and share > 0.5
-    return [f"{text}{': most of the gap at small requests is the framework' if most else ''}."]
+    most = share is not None and share > _MOST_OF_IT
+    return [
+        f"Without that work, requests/s: {first}, {last}{': most of the gap at small requests is the framework' if most else ''}."
+    ]
 
 
 def cost(results: Results) -> list[str]:
@@ -189,12 +197,9 @@ def cost(results: Results) -> list[str]:
     rows = shares[(shares["workload"] == workload) & shares["share_ratio"].notna()].sort_values(
         "share_ratio", kind="stable"
     )
-    parts = []
-    for row in (rows.iloc[-1], rows.iloc[0]) if len(rows) > 1 else [each for _, each in rows.iterrows()]:
-        if words := sentences.cost_words(results.cells, row):
-            parts.append(f"{row['system']} {words}")
-    title = workload_title(results.cells, workload)
-    return [f"Of the throughput without it, {title} costs {listing(parts)}."] if parts else []
+    ends = [rows.iloc[-1], rows.iloc[0]] if len(rows) > 1 else [row for _, row in rows.iterrows()]
+    parts = [f"{row['system']} {words}" for row in ends if (words := sentences.cost_words(results.cells, row))]
+    return [f"Of the throughput without it, {title(results, workload)} costs {listing(parts)}."] if parts else []
 
 
 def cpu(results: Results) -> list[str]:
@@ -202,16 +207,10 @@ def cpu(results: Results) -> list[str]:
     workload = main_workload(results)
     rows = _with_number(results.cells[results.cells["workload"] == workload])
     rows = rows[rows["cpu_per_request_s"].notna()].sort_values("cpu_per_request_s", kind="stable")
-    if rows.empty:
-        return []
-    shown = [rows.iloc[0], rows.iloc[-1]] if len(rows) > 1 else [rows.iloc[0]]
-    parts = [
-        f"{row['system']} "
-        f"{quantity(row['cpu_per_request_s'], row['cpu_per_request_low_s'], row['cpu_per_request_high_s'], TIMES)}"
-        for row in shown
-    ]
-    title = workload_title(results.cells, workload)
-    return [f"A request of {title} costs {listing(parts)} of server CPU."]
+    columns = ["cpu_per_request_s", "cpu_per_request_low_s", "cpu_per_request_high_s"]
+    ends = ordered([rows["system"].iloc[0], rows["system"].iloc[-1]]) if len(rows) else []
+    parts = [f"{name} {quantity(*rows.set_index('system').loc[name, columns], TIMES)}" for name in ends]
+    return [f"Server CPU per request at {title(results, workload)}: {listing(parts)}."] if parts else []
 
 
 def published(results: Results) -> list[str]:

@@ -31,6 +31,7 @@ from runners.present.kit.frames import (
 from runners.stats.verdicts import is_clear
 
 LIMIT = "the load generator was the limit"
+_WIDE_PERCENT = 2.0
 
 
 def compared(results: Results, row: pd.Series) -> str:
@@ -146,8 +147,10 @@ def cost_words(cells: pd.DataFrame, share: pd.Series) -> str:
     if bound is None:
         return ""
     value, low, high = (100 * (1 - share[name]) for name in ("share_ratio", "share_high_ratio", "share_low_ratio"))
-    interval = f" ({low:.0f} to {high:.0f})" if math.isfinite(low) and math.isfinite(high) else ""
-    return f"{bound}{value:.0f} %{interval}".replace("-", "−")
+    known = math.isfinite(low) and math.isfinite(high)
+    places = 0 if not known or high - low >= _WIDE_PERCENT else 1
+    interval = f" ({low:.{places}f} to {high:.{places}f})" if known else ""
+    return f"{bound}{value:.{places}f} %{interval}".replace("-", "−")
 
 
 def published_directions(results: Results, workload: str, rows: pd.DataFrame) -> list[str]:
