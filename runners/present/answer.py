@@ -96,7 +96,7 @@ def heading(text: str) -> Fragment:
 
 def said(*findings: Sequence[str]) -> Fragment:
     """Return sentences as paragraphs, each once."""
-    found = list(dict.fromkeys(text for each in findings for text in each))
+    found = list(dict.fromkeys(text for each in findings for text in each if text))
     return Fragment("".join(f'<p class="wb-sentence">{unbroken(text)}</p>' for text in found), "\n".join(found))
 
 

@@ -198,4 +198,4 @@ def omitted(results: Results) -> str:
         return ""
     seen, hidden = (format_duration(_at(curves, shape, 99.0)) for shape in _SHAPES)
     known = format_duration(stalled_response_s(99.0))
-    return f"A server stops for 100 ms in every second: the open loop sees a p99 of {seen} (calculated: {known}), the closed loop {hidden}."
+    return f"A server stops for 100 ms every second: an open loop sees p99 {seen} (calculated: {known}), a closed loop {hidden}."
