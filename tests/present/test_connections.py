@@ -7,7 +7,6 @@ import pytest
 from runners.analyse.results import analyse
 from runners.present.connections import charts as scale, report, sentences as scale_words, tables as scale_tables
 from runners.present.limits import limits_of
-from runners.present.threats import threats
 from runners.store.ledger import write_once
 from tests.analyse.scaled import run_of
 
@@ -123,7 +122,7 @@ def test_the_decision_table_has_a_column_for_each_number_of_connections(results)
     assert lines[5].startswith("express\t8.06 k/s 7.")
 
 
-def test_the_threats_name_the_connections_and_what_was_left_out(results):
-    text = "\n".join(threats(results))
+def test_the_limits_name_the_connections_and_what_was_left_out(results):
+    text = "\n".join(limits_of(results))
     assert "closed loop of 20 to 19,900 connections" in text
     assert LEFT_OUT in text

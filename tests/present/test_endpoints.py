@@ -17,7 +17,7 @@ from runners.present.endpoints import (
     tables as endpoints,
 )
 from runners.present.kit.decision import LEADERS
-from runners.present.threats import threats
+from runners.present.limits import limits_of
 from tests.present.endpoint_frames import PINNING, SLOWER, make_endpoints, make_ratios
 from tests.present.test_charts import drawn_panels, words
 
@@ -262,15 +262,15 @@ def test_one_generator_and_one_count_make_no_sentence_about_two(run):
     assert "From" not in text
 
 
-def test_own_threats_are_computed_and_stand_among_the_others(run):
+def test_own_limits_are_computed_and_stand_among_the_others(run):
     own = endpoint_words.threats_of_endpoints(run)
     assert own[0].startswith("The database, not the server, was the limit of 18 of 30 cells")
     assert "Service times that other saw hold the time that responses waited in it: its CPUs were 97 % busy." in own
     assert len(own) == 2
     run.published["p50_s"] = np.nan
     assert endpoint_words.threats_of_endpoints(run)[2].startswith("elsewhere kept service times in whole milliseconds")
-    assert set(own) < set(threats(run, own))
+    assert set(own) < set(limits_of(run, own))
 
 
 def test_a_database_beside_the_generator_is_a_threat_that_is_named(run):
-    assert "A database and the notebook shared CPU 1 with the load generator" in "\n".join(threats(run))
+    assert "A database and the notebook shared CPU 1 with the load generator" in "\n".join(limits_of(run))

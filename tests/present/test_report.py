@@ -14,8 +14,9 @@ from runners.present.kit.markup import Cell
 from runners.present.limits import MOST_VISIBLE, limits, limits_of
 from runners.present.narrative import SMOKE
 from runners.present.throughput import report
+from runners.present.throughput.family import workloads_of
 from runners.stats.verdicts import verdict
-from tests.present.frames import make_comparisons, make_sample, make_shares
+from tests.present.frames import labelled, make_comparisons, make_sample, make_shares
 from tests.test_language import words
 
 MOST_WORDS, MOST_CONCLUSIONS, MOST_SURE = 25, 8, 3
@@ -191,3 +192,11 @@ def test_a_decision_table_is_sorted_by_value_and_a_missing_one_stands_last(small
     assert min(places) == text.index(f"\n{first}")
     assert max(places) == places[2]
     assert LEADERS not in text
+
+
+def test_a_second_load_generator_s_opinion_of_a_workload_is_no_workload_of_its_own():
+    first, second = list(dict.fromkeys(SAMPLE.cells["workload"]))[:2]
+    for label, ranks in ((f"{first}@autocannon", False), ("json10@20", True)):
+        cells = SAMPLE.cells.copy()
+        cells.loc[cells["workload"] == second, list(labelled(label))] = list(labelled(label).values())
+        assert (label in workloads_of(replace(SAMPLE, cells=cells))) == ranks

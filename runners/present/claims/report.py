@@ -18,7 +18,7 @@ from runners.analyse.claims.judgements import (
 from runners.analyse.claims.review import ReviewedClaims
 from runners.core.units import RATIOS, amount, listing, shortlist, times
 from runners.present.claims import charts, tables
-from runners.present.claims.sentences import statements
+from runners.present.claims.tables import statements
 from runners.present.how_sure import validity
 from runners.present.kit.markup import Fragment
 from runners.present.kit.theme import Chart
