@@ -213,7 +213,7 @@ def _ramp_up(results: Results) -> list[str]:
     row = windows.loc[windows["ramp_up_s"].idxmax()]
     took = format_duration(round(float(row["ramp_up_s"]), 1))
     return [
-        f"Connections are opened once and kept: opening them took up to {took} ({row['workload']}), outside every rate."
+        f"Connections are kept: the ramp-up to all of them took up to {took} ({row['workload']}), outside every rate."
     ]
 
 

@@ -19,11 +19,11 @@ _GOOD = "good"
 
 
 def answer(results: Results) -> str:
-    """Return the rate up to which servers can be compared here, and how many findings ask for a change."""
+    """Return the rate up to which servers can be compared here, and how many findings need a change."""
     seen = results.manifest.about_machine
     findings = seen.preflight if seen else []
     bad = sum(finding.level != _GOOD for finding in findings)
-    rest = f"; {bad} of {len(findings)} preflight findings ask for a change" if findings else ""
+    rest = f"; {bad} of {len(findings)} preflight findings need a change" if findings else ""
     row = _ceiling(results)
     if row is None:
         return f"The load generator's ceiling on this machine is not known{rest}."
@@ -40,7 +40,7 @@ def _ceiling(results: Results) -> dict[str, Any] | None:
 
 
 def decision_table(results: Results) -> Fragment:
-    """Return the preflight's findings that ask for a change."""
+    """Return the preflight's findings that need a change."""
     seen = results.manifest.about_machine
     findings = [finding for finding in (seen.preflight if seen else []) if finding.level != _GOOD]
     good = len(seen.preflight) - len(findings) if seen else 0

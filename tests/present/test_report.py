@@ -166,7 +166,20 @@ def test_decoding_costs_what_the_share_of_the_floor_leaves():
     (text,) = report.cost(run)
     assert f"{row['system']} {100 * (1 - row['share_ratio']):.1f} % (" in text
     (text,) = report.floor(run)
-    assert "drogon at least " in text  # the load generator was its limit
+    assert "drogon serves at least " in text  # the load generator was its limit
+
+
+def test_the_framework_is_most_of_a_gap_only_where_the_floors_carry_it():
+    run = make_sample()
+    (text,) = report.floor(run)
+    assert text.startswith("Without decoding, drogon serves ")
+    floors = run.cells["system"].isin(["gin"])
+    run.cells.loc[floors, "throughput_rps"] /= 20
+    (text,) = report.floor(run)
+    assert text.startswith("Most of the gap at small requests is the framework: without decoding, drogon serves ")
+    run.cells.loc[floors, "bottleneck"] = "generator"
+    (text,) = report.floor(run)
+    assert text.startswith("Without decoding, ")
 
 
 def test_at_most_five_limits_are_visible_and_the_others_are_folded():
