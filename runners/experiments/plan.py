@@ -16,6 +16,7 @@ from runners.core.parameters import LIMITS, Parameters, check_parameters
 from runners.core.run_manifest import MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
 from runners.core.units import format_duration
 from runners.core.workloads import WORKLOADS
+from runners.experiments.method import method
 from runners.machine.facts import machine_facts, project_facts, raise_open_files_limit
 from runners.machine.pinning import plan_with_backend
 from runners.measure.conformance import relay_notes
@@ -26,7 +27,7 @@ from runners.measure.run import block_seconds
 from runners.measure.run_plan import USABLE_CPUS, RunPlan
 from runners.measure.this_machine import this_topology, usable_cores
 from runners.present.kit import markup
-from runners.present.kit.markup import Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, joined, table
 from runners.store.ledger import Run, check_run_id
 from runners.systems.backend import backend_facts
 from runners.systems.build import Artifact, component_versions
@@ -64,7 +65,7 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
 
 
 def planned(plan: RunPlan) -> Fragment:
-    """Return the plan of the experiment as a table."""
+    """Return the method of the experiment in sentences, and its plan as a table."""
     profile, per_block_s = (
         plan.profile,
         block_seconds(plan.design, plan.profile, plan.parameters.connections),
@@ -83,7 +84,10 @@ def planned(plan: RunPlan) -> Fragment:
         f"{plan.threads} thread(s), closed loop where the plan says no rate",
         "CPUs": ", ".join(f"{role} {cpus}" for role, cpus in plan.pinning.as_dict().items()),
     } | ({"left out": " ".join(in_words(plan.left_out))} if plan.left_out else {})
-    return plan_table([(cell.workload.label, cell.system.name, _path(plan, cell)) for cell in plan.design.cells], facts)
+    cells = plan_table(
+        [(cell.workload.label, cell.system.name, _path(plan, cell)) for cell in plan.design.cells], facts
+    )
+    return joined(method(plan).fragment, cells)
 
 
 def _how(plan: RunPlan) -> str:

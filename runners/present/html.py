@@ -21,6 +21,7 @@ from PIL import Image
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from traitlets.config import Config
 
+from runners.present.kit.folding import fold
 from runners.present.kit.markup import REPORT, TEMPLATES, style, unbroken
 from runners.present.kit.svg import keep_inert
 
@@ -146,6 +147,7 @@ def _prepare(body: BeautifulSoup) -> list[Entry]:
         anchor.decompose()
     if first := body.find("h1"):
         first.decompose()
+    fold(body)
     for scroll in body.select(".wb-scroll"):
         head = scroll.find("tr")
         if isinstance(head, Tag) and len(head.find_all("th")) >= _WIDE_COLUMNS:
