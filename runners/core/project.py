@@ -6,7 +6,6 @@ import ast
 import fcntl
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.core.errors import WrkbookError
+from runners.core.status_line import note
 
 PROJECT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = PROJECT / "notebooks"
@@ -48,7 +48,7 @@ def exclusive(name: str, waiting: str) -> Iterator[None]:
     handle = _open_lock(name)
     try:
         if not _locks(handle, fcntl.LOCK_EX):
-            print(f"Waiting: {waiting} …", file=sys.stderr, flush=True)
+            note(f"Waiting: {waiting} …")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:

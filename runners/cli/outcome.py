@@ -1,0 +1,148 @@
+"""Run notebooks and print the answer of each report when it is ready, who leads at the end, and what to do next."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from runners.analyse.standings import Standing, answer, standings
+from runners.cli.arguments import resuming
+from runners.cli.console import console, hanging, table
+from runners.core.errors import WrkbookError
+from runners.core.project import PROCESSED
+from runners.core.units import RATES, RATIOS, amount, quantity_parts, shortened, system_title
+from runners.present.comparison import comparison_rows
+from runners.workbook import run as running
+from runners.workbook.run import Report
+
+# With them, what is printed of three notebooks fits on one screen: 25 lines of 80 columns.
+_SENTENCE_LONGEST, _REASON_LONGEST, _ROWS_COUNT = 230, 120, 6
+_CELLS_NAMED = 3
+
+
+def run_and_show(names: Sequence[str], values: dict[str, Any], budget_minutes: float, *, as_json: bool) -> None:
+    """Execute notebooks and print what they found: for people as they end, or all as JSON.
+
+    Raises
+    ------
+    WrkbookError
+        When a cell has no number.
+    Interrupted
+        After the command that continues the run was printed.
+    """
+    target = console()
+    try:
+        reports = running.run(
+            names, values, budget_minutes, lambda found: None if as_json else show_report(target, found)
+        )
+    except running.Interrupted as interrupt:
+        given = values | {"run_id": interrupt.run_id}
+        print(f"\n{resuming(interrupt.names, given, budget_minutes)}", file=sys.stderr)
+        raise
+    if as_json:
+        print(json.dumps([report.as_dict() for report in reports], indent=1))
+    else:
+        show_end(target, reports)
+    if failed := failures(reports):
+        again = f"--run-id {reports[0].run_id}"
+        remedy = (
+            f"see the reports. If a server failed, run ./wrkbook verify. If the machine was busy, rerun with {again}."
+        )
+        raise WrkbookError(f"no number for: {failed}", remedy)
+
+
+def show_report(target: Console, report: Report) -> None:
+    """Print the answer of one report, what has no number and what still holds, and where the report is."""
+    number = report.experiment.partition("-")[0]
+    said = shortened(answer(report.summary), _SENTENCE_LONGEST)
+    target.print(hanging("✗" if report.failed else "✓", f"{number}: {said}"))
+    if report.failed:
+        cells_count = len(report.summary["cells"])
+        count, reason = len(report.failed), shortened(report.failed[0], _REASON_LONGEST)
+        holds = f"The other {cells_count - count} hold." if cells_count > count else "Nothing holds."
+        target.print(hanging(" ", f"{count} of {cells_count} cells have no number: {reason}. {holds}"))
+    target.print(f"  {report.html}", soft_wrap=True)
+
+
+def show_end(target: Console, reports: Sequence[Report]) -> None:
+    """Print a table of the leaders, the next step, and where the index is."""
+    if rows := _leaders(reports):
+        target.print()
+        target.print(rows)
+    target.print()
+    if step := next_step(reports):
+        target.print(f"Next: {step}", soft_wrap=True)
+    target.print(f"All reports: {PROCESSED / 'index.html'}", soft_wrap=True)
+
+
+def _leaders(reports: Sequence[Report]) -> Table | None:
+    """Return the leader of each workload, fairly shared among the reports; None without one."""
+    own, rows = max(1, _ROWS_COUNT // max(1, len(reports))), []
+    for report in reports:
+        found = standings(report.summary)
+        number = report.experiment.partition("-")[0]
+        rows += [[number, *_row(each)] for each in found[:own]]
+        if left := len(found) - own:
+            rows[-1][1] += f" (+{left})" if left > 0 else ""
+    heads = ["", "workload", "leader", "requests/s", "× next", "95 % interval", "next", "n"]
+    made = table(heads, rows, right=(3, 4, 7))
+    for column in made.columns:
+        column.no_wrap, column.overflow = True, "ellipsis"
+    return made if rows else None
+
+
+def _row(found: Standing) -> list[str]:
+    rate = amount(found.throughput_rps.value, RATES).replace(" requests/s", "")
+    lead, interval = quantity_parts(found.lead.value, found.lead.low, found.lead.high, RATIOS)
+    if found.bound == "unknown":
+        lead, interval = "–", "both limited"
+    return [
+        found.workload,
+        system_title(found.leader),
+        f"{'≥ ' if found.at_least else ''}{rate}",
+        f"{'≥ ' if found.bound == 'at least' else ''}{lead.removesuffix(' ×')}",
+        interval.replace("interval ", "") or "–",
+        system_title(found.following),
+        str(found.blocks_count),
+    ]
+
+
+def next_step(reports: Sequence[Report]) -> str:
+    """Return what to do next; empty where a report has failed cells, whose error says it."""
+    if not reports or any(report.failed for report in reports):
+        return ""
+    names = [report.experiment.partition("-")[0] for report in reports]
+    summaries = [report.summary for report in reports]
+    if any(summary["profile"] == "quick" for summary in summaries):
+        return f"a smoke run decides nothing. To measure: {shlex.join(['./wrkbook', 'run', *names])}"
+    reached = [summary["precision_reached_ratio"] for summary in summaries]
+    wanted = [summary["parameters"]["precision"] for summary in summaries]
+    if any(found is None or found > aim for found, aim in zip(reached, wanted, strict=True)):
+        command = ["./wrkbook", "run", *names, "--run-id", reports[0].run_id, "--budget", "30"]
+        return f"for narrower intervals: {shlex.join(command)}"
+    return f"after a change, measure again, then: ./wrkbook compare {reports[0].run_id} NEW_RUN_ID"
+
+
+def failures(reports: Sequence[Report]) -> str:
+    """Return the cells without a number, each with its reason; empty when all have one."""
+    failed = [line for report in reports for line in report.failed]
+    more = f"; and {len(failed) - _CELLS_NAMED} more" if len(failed) > _CELLS_NAMED else ""
+    return f"{'; '.join(failed[:_CELLS_NAMED])}{more}"
+
+
+def comparison_parts(summary: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Yield what ``compare`` prints: the runs, a table of the cells of each workload, and the conclusions."""
+    yield f"{summary['experiment']}: {summary['run_a']} (A) and {summary['run_b']} (B)\n"
+    heads, *rows = comparison_rows(summary)
+    for workload in dict.fromkeys(row[0] for row in rows):
+        own = [row[1:] for row in rows if row[0] == workload]
+        yield table(heads[1:], own, title=workload, right=(1, 2, 3))
+        yield ""
+    for sentence in summary["conclusions"]:
+        yield hanging("  •", sentence)
