@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runners.core.records import Interval
+from runners.core.records import CONTROL, Interval
 
 _TURNED = {"at most": "at least", "at least": "at most"}
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The throughput of a system divided by that of the leader of a workload; `bound` says whether it is one.
+    """The throughput of a system divided by that of the leader of a workload, or its capacity by that of the leader of an objective.
 
-    `blocks_count` is the number of blocks that have both.
+    `bound` says whether the ratio is one. `blocks_count` is the number of blocks, or launches, that it is from.
     """
 
     workload: str
@@ -29,7 +29,10 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Standing:
-    """The leader of a workload, its throughput, and how many times that of the next system it is."""
+    """The leader of a workload, its throughput, and how many times that of the next system it is.
+
+    `is_capacity` says that both are the largest rates within an objective.
+    """
 
     workload: str
     leader: str
@@ -39,6 +42,7 @@ class Standing:
     lead: Interval
     bound: str
     blocks_count: int
+    is_capacity: bool = False
 
 
 def answer(summary: Mapping[str, Any]) -> str:
@@ -47,8 +51,8 @@ def answer(summary: Mapping[str, Any]) -> str:
 
 
 def ratios_to_leader(summary: Mapping[str, Any]) -> list[Ratio]:
-    """Return the ratio of each system to the leader of its workload, in the order of the summary."""
-    return [
+    """Return the ratio of each system to the leader of its workload or objective, in the order of the summary."""
+    throughputs = [
         Ratio(
             row["workload"],
             row["system_a"],
@@ -60,11 +64,24 @@ def ratios_to_leader(summary: Mapping[str, Any]) -> list[Ratio]:
         for row in summary.get("comparisons", [])
         if row["family"] == "leader" and row["ratio"]["value"]
     ]
+    return throughputs + [
+        Ratio(
+            _objective(row),
+            row["system"],
+            row["leader"],
+            interval_of(row["ratio"]),
+            row["launches_count"],
+            row["ratio_bound"],
+        )
+        for row in summary.get("capacities", [])
+        if row["ratio"]["value"] and row["system"] not in (row["leader"], CONTROL)
+    ]
 
 
 def standings(summary: Mapping[str, Any]) -> list[Standing]:
-    """Return the leader of each workload that compares systems."""
-    cells = {(cell["system"], cell["workload"]): cell for cell in summary.get("cells", [])}
+    """Return the leader of each workload, and of each objective, that compares systems."""
+    rates = {(cell["workload"], cell["system"]): cell["throughput_rps"] for cell in summary.get("cells", [])}
+    capacities = {(_objective(row), row["system"]): row["capacity_rps"] for row in summary.get("capacities", [])}
     nearest: dict[str, Ratio] = {}
     for ratio in ratios_to_leader(summary):
         known = nearest.get(ratio.workload)
@@ -74,27 +91,30 @@ def standings(summary: Mapping[str, Any]) -> list[Standing]:
         Standing(
             workload,
             ratio.leader,
-            interval_of(cells[ratio.leader, workload]["throughput_rps"]),
+            interval_of((rates | capacities)[workload, ratio.leader]),
             # The leader could do more where the ratio of another to it is "at most" this, or where nothing is known of either.
             ratio.bound in ("at most", "unknown"),
             ratio.system,
             _inverse(ratio.interval),
             _TURNED.get(ratio.bound, ratio.bound),
             ratio.blocks_count,
+            (workload, ratio.leader) in capacities,
         )
         for workload, ratio in nearest.items()
-        if (ratio.leader, workload) in cells
+        if (workload, ratio.leader) in rates | capacities
     ]
 
 
 def interval_of(parts: Mapping[str, float | None]) -> Interval:
     """Return a quantity of a summary; what is missing there is NaN."""
-    return Interval(
-        *(math.nan if parts[name] is None else float(parts[name] or 0.0) for name in ("value", "low", "high"))
-    )
+    value, low, high = (parts[name] for name in ("value", "low", "high"))
+    return Interval(*(math.nan if part is None else float(part) for part in (value, low, high)))
+
+
+def _objective(row: Mapping[str, Any]) -> str:
+    return f"{row['base_workload']}, {row['objective'].replace('<=', '≤')}"
 
 
 def _inverse(ratio: Interval) -> Interval:
-    return Interval(
-        1 / ratio.value, 1 / ratio.high if ratio.high else math.inf, 1 / ratio.low if ratio.low else math.inf
-    )
+    low, high = (1 / end if end else math.inf for end in (ratio.high, ratio.low))
+    return Interval(1 / ratio.value, low, high)

@@ -6,7 +6,7 @@ rich reads ``NO_COLOR``, ``COLUMNS`` and ``TERM``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -16,6 +16,8 @@ from rich.text import Text
 from runners.core.errors import visible
 
 _ANY_WIDTH = 10_000
+# A name of this length is not broken.
+_LONGEST_NAME = 24
 REMEDY_INDENT = "    "
 MARKS = {"✓": "green", "!": "yellow", "✗": "red"}
 
@@ -45,19 +47,23 @@ def plain(*parts: RenderableType) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "", right: Sequence[int] = ()) -> Table:
-    """Return a table of texts; the columns at the places `right` are numbers."""
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "", right: Sequence[int] = ()) -> Table:
+    """Return a table of texts; the columns at the places `right` are numbers, which a narrow terminal never breaks."""
     made = Table(
         box=box.SIMPLE_HEAD,
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
+        padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
         header_style="bold",
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
     )
     for place, head in enumerate(heads):
-        made.add_column(head, justify="right" if place in right else "left", overflow="fold")
+        number = place in right
+        longest = max(map(len, (head, *(row[place] for row in rows))))
+        least = longest if number or (place == 0 and longest <= _LONGEST_NAME) else None
+        made.add_column(head, justify="right" if number else "left", overflow="fold", min_width=least, no_wrap=number)
     for row in rows:
         made.add_row(*(marked(cell) for cell in row))
     return made

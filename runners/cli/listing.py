@@ -92,10 +92,10 @@ def parts(found: dict[str, Any]) -> Iterator[RenderableType]:
     """Yield the tables for people: experiments with their runs, systems, load generators, workloads."""
     yield f"wrkbook {__version__}\n\nExperiments"
     for entry in found["experiments"]:
-        yield hanging("  ", f"{entry['experiment']}: {_last_run(entry)}")
+        yield hanging(" ", f"{entry['experiment']}: {_last_run(entry)}")
         for run_id, state_of_run in reversed(entry["states"].items()):
             yield f"    {run_id:26} {state_of_run}"
-    heads = ["name", "title", "language", "built", "contract", "last run (UTC)"]
+    heads = ["name", "title", "language", "state", "last run"]
     for heading, generators in (("Systems", False), ("Load generators", True)):
         rows = [_row(system) for system in found["systems"] if (system["role"] == "generator") == generators]
         yield ""
@@ -119,14 +119,15 @@ def _last_run(entry: dict[str, Any]) -> str:
 
 def _row(system: dict[str, Any]) -> list[str]:
     last = system["last"]
-    contract = "–" if system["conforming"] is None else "✓ kept" if system["conforming"] else "not verified"
+    state_of_build = (
+        "✓ conforming" if system["conforming"] else "✓ built" if system["conforming"] is None else "built, not verified"
+    )
     return [
         system["system"],
         system["title"],
         system["language"],
-        "✓ yes" if system["built"] else "no",
-        contract if system["built"] else "–",
-        f"{_day(last)}, {last['experiment']}" if last else "–",
+        state_of_build if system["built"] else "not built",
+        f"{last['started_at'][:10]} in {last['experiment'].partition('-')[0]}" if last else "–",
     ]
 
 

@@ -72,38 +72,39 @@ def show_report(target: Console, report: Report) -> None:
 
 def show_end(target: Console, reports: Sequence[Report]) -> None:
     """Print a table of the leaders, the next step, and where the index is."""
-    if rows := _leaders(reports):
+    for leaders in _leaders(reports):
         target.print()
-        target.print(rows)
+        target.print(leaders)
     target.print()
     if step := next_step(reports):
         target.print(f"Next: {step}", soft_wrap=True)
     target.print(f"All reports: {PROCESSED / 'index.html'}", soft_wrap=True)
 
 
-def _leaders(reports: Sequence[Report]) -> Table | None:
-    """Return the leader of each workload, fairly shared among the reports; None without one."""
-    own, rows = max(1, _ROWS_COUNT // max(1, len(reports))), []
-    for report in reports:
-        found = standings(report.summary)
-        number = report.experiment.partition("-")[0]
-        rows += [[number, *_row(each)] for each in found[:own]]
-        if left := len(found) - own:
-            rows[-1][1] += f" (+{left})" if left > 0 else ""
-    heads = ["", "workload", "leader", "requests/s", "× next", "95 % interval", "next", "n"]
-    made = table(heads, rows, right=(3, 4, 7))
-    for column in made.columns:
-        column.no_wrap, column.overflow = True, "ellipsis"
-    return made if rows else None
+def _leaders(reports: Sequence[Report]) -> Iterator[Table]:
+    """Yield a table of the leaders by throughput, and one of those by the largest rate within an objective; without rows none."""
+    own = max(1, _ROWS_COUNT // max(1, len(reports)))
+    for head, is_capacity in (("req/s", False), ("most req/s", True)):
+        rows = []
+        for report in reports:
+            found = [each for each in standings(report.summary) if each.is_capacity == is_capacity]
+            for place, each in enumerate(found[:own], start=1):
+                more = f" +{len(found) - own}" if place == own < len(found) else ""
+                rows.append([f"{report.experiment[:2]} {each.workload}{more}", *_row(each)])
+        made = table(["workload", "leader", head, "× next", "95 %", "next", "n"], rows, right=(2, 3, 4, 6))
+        for column in made.columns:
+            column.no_wrap, column.overflow = True, "ellipsis"
+        made.columns[0].min_width = None
+        if rows:
+            yield made
 
 
 def _row(found: Standing) -> list[str]:
     rate = amount(found.throughput_rps.value, RATES).replace(" requests/s", "")
     lead, interval = quantity_parts(found.lead.value, found.lead.low, found.lead.high, RATIOS)
     if found.bound == "unknown":
-        lead, interval = "–", "both limited"
+        lead, interval = "–", "not known"
     return [
-        found.workload,
         system_title(found.leader),
         f"{'≥ ' if found.at_least else ''}{rate}",
         f"{'≥ ' if found.bound == 'at least' else ''}{lead.removesuffix(' ×')}",

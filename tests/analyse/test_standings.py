@@ -51,6 +51,20 @@ def test_a_ratio_of_one_block_has_no_interval():
     assert math.isnan(found.lead.high)
 
 
+def capacity(system, value, ratio, bound=""):
+    return {"base_workload": "w", "objective": "p99 <= 5 ms", "system": system, "leader": "fast", "launches_count": 3,
+            "capacity_rps": quantity(value), "ratio": quantity(ratio), "ratio_bound": bound}  # fmt: skip
+
+
+def test_the_largest_rates_within_an_objective_have_a_leader_too():
+    rows = [capacity("fast", 90.0, 1.0), capacity("next", 60.0, 2 / 3), capacity("control", 91.0, 1.01)]
+    (found,) = standings(
+        {"headline": "H", "cells": [], "comparisons": [], "capacities": [*rows, capacity("gone", None, None)]}
+    )
+    assert (found.workload, found.leader, found.following) == ("w, p99 ≤ 5 ms", "fast", "next")
+    assert (found.lead.value, found.throughput_rps.value, found.is_capacity) == (1.5, 90.0, True)
+
+
 def test_a_run_that_compares_nothing_has_no_leader():
     assert standings({"headline": "Nothing.", "cells": [], "comparisons": []}) == []
 
