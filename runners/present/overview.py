@@ -173,35 +173,35 @@ def write_history(runs: Sequence[HistoryRun], html_path: Path, *, title: str) ->
 
 
 def ratios_table(runs: Sequence[HistoryRun]) -> Fragment:
-    """Return the ratio of each system to the leader of its workload: a row for each run and system."""
+    """Return the ratio of each system to the leader of its workload: a row for each system, a column for each run."""
     groups = []
     for workload in _workloads(runs):
-        rows = []
-        for run in runs:
-            own = [ratio for ratio in run.ratios if ratio.workload == workload]
-            for place, ratio in enumerate(own):
-                name = Cell(_moment(run.date), run.run_id) if place == 0 else Cell("")
-                rows.append([name, *_cells(ratio)])
+        found = [{ratio.system: ratio for ratio in run.ratios if ratio.workload == workload} for run in runs]
+        leaders = [next((ratio.leader for ratio in own.values()), "") for own in found]
+        names = dict.fromkeys(
+            name for leader, own in zip(leaders, found, strict=True) for name in (leader, *own) if name
+        )
+        rows = [
+            [
+                Cell(system_title(name)),
+                *(_cell(own.get(name), name == leader) for leader, own in zip(leaders, found, strict=True)),
+            ]
+            for name in names
+        ]
         groups.append(Group(workload, rows))
-    heads = [
-        ("run", "start, UTC"),
-        ("system", ""),
-        ("ratio", "to the leader, 95 % interval"),
-        ("leader", ""),
-        ("n", "blocks"),
-    ]
-    return table("Throughput of each system, relative to the leader of its run", heads, groups)
+    heads = [("system", ""), *((_moment(run.date), run.run_id) for run in runs)]
+    return table("Throughput relative to the leader of the run, 95 % intervals", heads, groups)
 
 
-def _cells(ratio: Ratio) -> list[Cell]:
+def _cell(ratio: Ratio | None, leads: bool) -> Cell:
+    if ratio is None:
+        return Cell("leader" if leads else "–", kind="" if leads else "muted")
     text, interval = quantity_parts(ratio.interval.value, ratio.interval.low, ratio.interval.high, RATIOS)
     side = {"at most": "≤ ", "at least": "≥ "}.get(ratio.bound, "")
-    return [
-        Cell(system_title(ratio.system), kind="name"),
-        Cell(side + text, "both limited" if ratio.bound == "unknown" else interval),
-        Cell(system_title(ratio.leader), kind="name"),
-        Cell(str(ratio.blocks_count)),
-    ]
+    return Cell(
+        side + text,
+        f"{'both limited' if ratio.bound == 'unknown' else interval or 'no interval'}, n {ratio.blocks_count}",
+    )
 
 
 @themed

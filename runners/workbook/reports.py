@@ -18,6 +18,7 @@ from runners.store.ledger import REFERENCE
 from runners.store.runs import read_summary
 
 HISTORY = "history.html"
+_ACRONYMS = {"json", "sql", "tcp", "cpu"}
 _OWN_FILES = {"notebook": "notebook.ipynb", "summary.json": "summary.json"}
 
 
@@ -162,5 +163,4 @@ def _existing(base: Path, files: Mapping[str, Path]) -> dict[str, str]:
 
 def _title(experiment: str) -> str:
     """``02-json-decode`` is "02 JSON decode"; the report's own heading comes from its notebook."""
-    number, _, words = experiment.partition("-")
-    return f"{number} {words.replace('-', ' ').replace('json', 'JSON')}"
+    return " ".join(word.upper() if word in _ACRONYMS else word for word in experiment.split("-"))

@@ -100,8 +100,13 @@ RUNS = [
 def test_the_history_has_the_ratio_of_every_run_with_its_interval_the_newest_on_top(tmp_path):
     page = page_of(write_history(RUNS, tmp_path / "history.html", title="02 JSON decode"))
     assert [row.get_text(" ") for row in page.select("article code, article a")] == ["new", "old"]
-    rows = [row.get_text(" ", strip=True) for row in page.select(".wb-table tbody tr") if "gin" in row.get_text()]
-    assert ["0.600 × 0.500 to 0.700" in rows[0], "0.500 × 0.400 to 0.600" in rows[1]] == [True, True]
+    assert [head.get_text(" ") for head in page.select("thead th")] == [
+        "system",
+        "2026-02-01 00:00 new",
+        "2026-01-01 00:00 old",
+    ]
+    rows = [row.get_text(" ", strip=True) for row in page.select(".wb-table tbody tr") if not row.select(".wb-group")]
+    assert rows == ["drogon leader leader", "gin 0.600 × 0.500 to 0.700, n 4 0.500 × 0.400 to 0.600, n 4"]
     assert page.find("img")["alt"]
     assert "2 runs on 1 machine" in page.header.get_text()
 

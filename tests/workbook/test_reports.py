@@ -5,10 +5,10 @@ import re
 import shutil
 
 import nbformat
-import pytest
 from bs4 import BeautifulSoup
 
 from runners.core.project import PROJECT
+from runners.workbook import reports
 from runners.workbook.reports import refresh_index, write_run_report
 
 EXPERIMENT = "02-json-decode"
@@ -69,13 +69,20 @@ def test_the_index_has_one_row_an_experiment_with_the_lead_of_its_runs(tmp_path)
     assert re.search(r"decode-\d+: drogon\+simdjson [\d.]+ × drogon\+glaze", row.select_one(".lead").get_text())
 
 
-@pytest.mark.parametrize("started_at", ["2026-11-23T12:48:51+00:00"])
-def test_the_history_shows_each_run_with_its_ratios(tmp_path, started_at):
-    processed(tmp_path, "first", started_at)
-    _, summary = processed(tmp_path, "second", started_at)
+def test_the_history_shows_each_run_with_its_ratios(tmp_path):
+    processed(tmp_path, "first")
+    _, summary = processed(tmp_path, "second")
     refresh_index(tmp_path)
     page = BeautifulSoup((tmp_path / EXPERIMENT / "history.html").read_text(), "html.parser")
     assert len(page.select("article")) == 2
     leaders = [row for row in summary["comparisons"] if row["family"] == "leader"]
-    rows = [row for row in page.select(".wb-table tbody tr") if not row.select(".wb-group")]
-    assert len(rows) == 2 * len(leaders)
+    shown = [cell.get_text() for cell in page.select(".wb-table tbody td")]
+    assert len(shown) == 2 * (len(leaders) + len({row["workload"] for row in leaders}))
+    assert shown.count("leader") == 4
+
+
+def test_an_experiment_is_named_as_people_write_it():
+    assert [reports._title(name) for name in ("04-text-json-sql", "06-tcp-proxies")] == [
+        "04 text JSON SQL",
+        "06 TCP proxies",
+    ]
