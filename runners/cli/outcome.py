@@ -140,10 +140,10 @@ def failures(reports: Sequence[Report]) -> str:
 def comparison_parts(summary: Mapping[str, Any]) -> Iterator[RenderableType]:
     """Yield what ``compare`` prints: the runs, a table of the cells of each workload, and the conclusions."""
     yield f"{summary['experiment']}: {summary['run_a']} (A) and {summary['run_b']} (B)\n"
-    heads, *rows = comparison_rows(summary)
+    _, *rows = comparison_rows(summary)
     for workload in dict.fromkeys(row[0] for row in rows):
-        own = [row[1:] for row in rows if row[0] == workload]
-        yield table(heads[1:], own, title=workload, right=(1, 2, 3))
+        own = [[cell.replace(" requests/s", "") for cell in row[1:]] for row in rows if row[0] == workload]
+        yield table(["system", "A, req/s", "B, req/s", "B ÷ A", "B is"], own, title=workload, right=(1, 2, 3))
         yield ""
     for sentence in summary["conclusions"]:
         yield hanging("  •", sentence)

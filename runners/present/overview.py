@@ -200,7 +200,7 @@ def _cell(ratio: Ratio | None, leads: bool) -> Cell:
     side = {"at most": "≤ ", "at least": "≥ "}.get(ratio.bound, "")
     return Cell(
         side + text,
-        f"{'both limited' if ratio.bound == 'unknown' else interval or 'no interval'}, n {ratio.blocks_count}",
+        f"{'both limited' if ratio.bound == 'unknown' else interval or 'no interval'}, n\u00a0{ratio.blocks_count}",
     )
 
 

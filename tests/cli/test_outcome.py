@@ -11,6 +11,7 @@ from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
 from runners.workbook import run as running
 from runners.workbook.run import Report
+from tests.present.test_comparison import summary_cell, summary_of
 
 NAMES = ["01-ping", "02-json-decode", "03-json-roundtrip"]
 SCREEN_LINES = 25
@@ -140,6 +141,20 @@ def test_json_is_all_that_is_printed(ended, capsys):
     commands.run(["02"], as_json=True)
     (found,) = json.loads(capsys.readouterr().out)
     assert set(found) == {"experiment", "run_id", "html", "conclusions", "failed"}
+
+
+def test_two_compared_runs_fit_into_80_columns_with_their_conclusions():
+    names = ["drogon+simdjson", "gin+encoding/json/v2"]
+    cells = [summary_cell(name, 0.98, "undecided", ends=(0.9, 1.03)) for name in names]
+    console = Console(width=80, highlight=False, no_color=True)
+    with console.capture() as captured:
+        for part in outcome.comparison_parts(summary_of(*cells, summary_cell("control", 1.0, ""))):
+            console.print(part)
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    assert max(map(len, lines)) <= 80
+    (row,) = [line for line in lines if line.startswith(names[1])]
+    assert row.endswith("0.980 × (0.900 to 1.030)  undecided")
+    assert lines[-1] == "  • It is faster."
 
 
 def test_a_hostile_sentence_cannot_act_on_the_terminal():
