@@ -223,14 +223,14 @@ def ratios_chart(runs: Sequence[HistoryRun]) -> Chart | None:
     )
     for ax, workload in zip(axes, workloads, strict=True):
         name_rows(ax, [_moment(run.date) for run in drawn])
+        ax.set_xlim(0, 1.15)
+        ax.set_xlabel("× the leader's throughput")
         ax.axvline(1.0, color="#5f6871", linewidth=0.8)
         for row, run in enumerate(drawn):
             own = [ratio for ratio in run.ratios if ratio.workload == workload]
             for place, ratio in enumerate(own):
                 shift = _APART * ((place + 0.5) / len(own) - 0.5)
                 _draw(ax, row + shift, ratio.interval, style_of[ratio.system], filled=not ratio.bound)
-        ax.set_xlim(0, 1.15)
-        ax.set_xlabel("× the leader's throughput")
     return chart
 
 
