@@ -130,7 +130,7 @@ def _history_run(folder: Path, summary: dict[str, Any]) -> HistoryRun:
         machine=summary["machine"]["cpu"],
         answer=answer(summary),
         ratios=ratios_to_leader(summary),
-        systems=pd.DataFrame(summary["cells"])[["system", "server", "codec"]].drop_duplicates(),
+        systems=pd.DataFrame(summary["cells"], columns=["system", "server", "codec"]).drop_duplicates(),
         report=f"{folder.name}/report.html",
     )
 

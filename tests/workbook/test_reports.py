@@ -81,6 +81,18 @@ def test_the_history_shows_each_run_with_its_ratios(tmp_path):
     assert shown.count("leader") == 4
 
 
+def test_a_run_that_measured_nothing_has_its_row_and_its_history(tmp_path):
+    for run_id in ("first", "second"):
+        folder, summary = processed(tmp_path, run_id)
+        (folder / "summary.json").write_text(json.dumps(summary | {"cells": [], "comparisons": []}))
+    page = BeautifulSoup(refresh_index(tmp_path).read_text(), "html.parser")
+    assert page.select_one(".headline").get_text()
+    assert page.select_one("svg") is None
+    assert (
+        len(BeautifulSoup((tmp_path / EXPERIMENT / "history.html").read_text(), "html.parser").select("article")) == 2
+    )
+
+
 def test_an_experiment_is_named_as_people_write_it():
     assert [reports._title(name) for name in ("04-text-json-sql", "06-tcp-proxies")] == [
         "04 text JSON SQL",
