@@ -25,7 +25,6 @@ import numpy as np
 import pandas as pd
 import typer
 from scipy import stats
-from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -33,6 +32,7 @@ from runners.analyse.tables import load_results
 from runners.core.errors import WrkbookError
 from runners.core.project import MEASURING, exclusive
 from runners.core.records import WINDOW
+from runners.core.status_line import steps
 from runners.experiments.experiment import Experiment
 from runners.machine.facts import machine_facts
 from runners.machine.speed_probe import SpeedProbes
@@ -101,7 +101,7 @@ def measure(out: Path, lengths_ms: Sequence[int], blocks: int, minutes: float, w
                 body_style=plan.parameters.body_style,
                 seed=plan.parameters.seed,
             )
-            for number in tqdm(range(done + 1, done + blocks + 1), desc="Blocks", file=sys.stderr):
+            for number in steps(range(done + 1, done + blocks + 1), "Blocks"):
                 if time.monotonic() > deadline:
                     break
                 results["rows"] += measure_block(settings, number, lengths_ms)

@@ -20,7 +20,7 @@ MOST_WORDS, MEAN_WORDS = 30, 20
 
 # Old word (a pattern) → the term. In documents; text in backticks is a name and not checked.
 TERMS = {
-    r"answer(s|ed|ing)": "response, respond",
+    r"answer(s|ed|ing)": "response, respond; the answer is that of a report",
     r"ask(s|ed|ing)?": "request, send, query",
     r"examinations?": "vector runner",
     r"oracles?": "reference decoder",
@@ -99,11 +99,11 @@ TYPES_IN_WORDS = {"array_like", "iterable of (float, bool)"}
 
 
 def prose(name: str) -> str:
-    """Return a document without code, comments, and the rows that quote headlines of reports."""
+    """Return a document without code, comments, and the part that quotes a report."""
     text = (PROJECT / name).read_text(encoding="utf-8")
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    return re.sub(r"^\| \[`.*/reference/report\.html\).*$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"<!-- docs/make_readme.py.*?<!-- to here -->", "", text, flags=re.DOTALL)
+    return re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
 
 
 def without_names(text: str) -> str:

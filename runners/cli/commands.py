@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from tqdm import tqdm
 
 from runners.cli.arguments import (
     DEFAULT_PROFILE,
@@ -17,13 +16,14 @@ from runners.cli.arguments import (
     check_port,
     joined_parameters,
     parameter_values,
-    resuming,
 )
 from runners.cli.checks import write_lock
+from runners.cli.console import console, findings as shown_findings, show, verified
 from runners.cli.serving import FIRST_LAB_PORT, has_a_screen, open_lab, servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
 from runners.core.project import NOTEBOOKS, experiments, find_experiment
+from runners.core.status_line import clear, steps
 from runners.measure.conformance import build_all, verify_server
 from runners.measure.this_machine import plan_here, plan_recorded
 from runners.store.ledger import runs
@@ -41,6 +41,9 @@ app = typer.Typer(
 )
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[SYSTEM]…", help="Folders of servers/; without one: all.")]
+# The experiment for a newcomer's first question, and so many minutes of measuring that its answer, on a new machine, is there
+# within ten minutes.
+HEADLINE, HEADLINE_MINUTES = "02", 4.0
 _INTERRUPTED = 130
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -66,7 +69,9 @@ def main() -> None:
 def run(
     notebooks: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NOTEBOOK]…", help="For example 02-json-decode, or 02; without one: 01, 02 and 03."),
+        typer.Argument(
+            metavar="[NOTEBOOK]…", help="For example 03-json-roundtrip, or 03; without one: 02-json-decode."
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run every notebook.")] = False,
     profile: Annotated[str, typer.Option(help=f"How much is measured: {', '.join(PROFILES)}.")] = DEFAULT_PROFILE,
@@ -81,27 +86,19 @@ def run(
         float,
         typer.Option(
             min=0,
-            help="Minutes of measuring in all; 0: 15 for each three notebooks, and at least the profile's blocks.",
+            help="Minutes of measuring in all; 0: 15 for each three notebooks, at least the profile's blocks; without a notebook 4.",
         ),
     ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Execute notebooks: measure, draw, conclude, and write the HTML reports."""
-    from runners.workbook import run as running  # its imports take seconds
+    from runners.cli.outcome import run_and_show  # its imports take seconds
 
-    chosen = experiments() if every else [find_experiment(name) for name in notebooks or ("01", "02", "03")]
+    chosen = experiments() if every else [find_experiment(name) for name in notebooks or (HEADLINE,)]
     values = {"profile": profile} | parameter_values(parameter or []) | ({"run_id": run_id} if run_id else {})
-    try:
-        reports = running.run(chosen, values, budget)
-    except running.Interrupted as interrupt:
-        given = values | {"run_id": interrupt.run_id}
-        print(f"\n{resuming(interrupt.names, given, budget)}", file=sys.stderr)
-        raise
-    if as_json:
-        print(json.dumps([report.as_dict() for report in reports], indent=1))
-    if failed := [line for report in reports for line in report.failed]:
-        remedy = f"the reports say more; then: ./wrkbook verify; a machine that was too busy: once more with --run-id {reports[0].run_id}"
-        raise WrkbookError(f"no number for: {'; '.join(failed)}", remedy)
+    if not (notebooks or every or "budget_minutes" in values) and profile == DEFAULT_PROFILE:
+        budget = budget or HEADLINE_MINUTES
+    run_and_show(chosen, values, budget, as_json=as_json)
 
 
 @app.command()
@@ -110,10 +107,11 @@ def report(
 ) -> None:
     """Make tables, charts and HTML again from stored raw data; nothing is measured."""
     wanted = {run_id for run_id in run_ids or [] if find_runs(run_id, experiments())}
+    from runners.cli.outcome import show_report
     from runners.workbook import run as running
 
     for known in (known for name in experiments() for known in runs(name) if not wanted or known.run_id in wanted):
-        running.rebuild(known)
+        show_report(console(), running.rebuild(known))
     running.rebuild_comparisons(run_ids or [])
 
 
@@ -128,14 +126,15 @@ def compare(
     """Compare two runs of the same experiments: what changed, beyond the noise."""
     for run_id in (run_a, run_b):
         find_runs(run_id, [find_experiment(experiment)] if experiment else experiments())
-    from runners.present.comparison import plain_comparison  # with pandas: seconds
+    from runners.cli.outcome import comparison_parts  # with pandas: seconds
     from runners.workbook import run as running
 
     found = running.compare(run_a, run_b, experiment=experiment, anyway=anyway)
     if as_json:
         print(json.dumps([comparison.as_dict() for comparison in found], indent=1))
     else:
-        print("\n\n".join(f"{plain_comparison(each.summary)}\n\n{each.html}" for each in found))
+        for each in found:
+            show(*comparison_parts(each.summary), f"{each.html}\n")
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -176,10 +175,13 @@ def lab(
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
     """Show experiments, systems, workloads, and the state of each."""
-    from runners.cli.listing import as_text, listing
+    from runners.cli.listing import listing, parts
 
     found = listing()
-    print(json.dumps(found, indent=1) if as_json else as_text(found))
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        show(*parts(found))
 
 
 @app.command()
@@ -201,7 +203,10 @@ def doctor(topology: TopologyFile = None, as_json: AsJson = False) -> None:
     from runners.measure.machine_survey import diagnose, ensure_measurable
 
     found = plan_recorded(topology) if topology else diagnose()
-    print(json.dumps(found.as_dict(), indent=1) if as_json else found.as_text())
+    if as_json:
+        print(json.dumps(found.as_dict(), indent=1))
+    else:
+        show(*shown_findings(found.as_text()))
     ensure_measurable(found.problems)
 
 
@@ -210,13 +215,12 @@ def verify(systems: Names = None, as_json: AsJson = False) -> None:
     """Check that servers keep the contract; no load."""
     plan = plan_here()
     outcome: dict[str, Any] = {}
-    for built in tqdm(_built(systems), desc="Verifying", unit="server", leave=False, disable=as_json):
+    for built in steps(_built(systems), "Verifying the servers"):
         findings = verify_server(built, plan.server, plan.backend)
         outcome[built.server.name] = [vars(finding) for finding in findings]
         if not as_json:
-            print(f"{built.server.name}: " + ("keeps the contract" if not findings else f"{len(findings)} differences"))
-            for finding in findings:
-                print(f"  {finding}")
+            clear()
+            show(*verified(built.server.name, [str(finding) for finding in findings]))
     if as_json:
         print(json.dumps(outcome, indent=1))
     if any(outcome.values()):

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from rich.console import RenderableType
+
 from runners import __version__
+from runners.cli.console import hanging, plain, table
 from runners.core.project import experiments
 from runners.core.records import CONTROL
 from runners.measure.conformance import conforming, full_image
@@ -42,7 +45,7 @@ def listing() -> dict[str, Any]:
 
 def as_text(found: dict[str, Any]) -> str:
     """The same for people."""
-    return "\n".join(_lines(found))
+    return plain(*parts(found))
 
 
 def _runs(experiment: str) -> list[dict[str, Any]]:
@@ -85,20 +88,24 @@ def _workload(service: Service) -> str:
     return f"{service.workload} ({service.codec})" if service.codec else service.workload
 
 
-def _lines(found: dict[str, Any]) -> Iterator[str]:
+def parts(found: dict[str, Any]) -> Iterator[RenderableType]:
+    """Yield the tables for people: experiments with their runs, systems, load generators, workloads."""
     yield f"wrkbook {__version__}\n\nExperiments"
     for entry in found["experiments"]:
-        yield f"  {entry['experiment']:26} {_last_run(entry)}"
+        yield hanging(" ", f"{entry['experiment']}: {_last_run(entry)}")
         for run_id, state_of_run in reversed(entry["states"].items()):
             yield f"    {run_id:26} {state_of_run}"
+    heads = ["name", "title", "language", "state", "last run"]
     for heading, generators in (("Systems", False), ("Load generators", True)):
-        yield f"\n{heading}"
-        for system in found["systems"]:
-            if (system["role"] == "generator") == generators:
-                yield f"  {system['system']:16} {system['title']} ({system['language']}), {_state(system)}"
-    yield "\nWorkloads"
-    for name, systems in found["workloads"].items():
-        yield f"  {name:16} {', '.join(systems)}"
+        rows = [_row(system) for system in found["systems"] if (system["role"] == "generator") == generators]
+        yield ""
+        yield table(heads, rows, title=heading)
+    yield ""
+    yield table(
+        ["name", "systems"],
+        [[name, ", ".join(systems)] for name, systems in found["workloads"].items()],
+        title="Workloads",
+    )
 
 
 def _last_run(entry: dict[str, Any]) -> str:
@@ -107,16 +114,21 @@ def _last_run(entry: dict[str, Any]) -> str:
         return "never run"
     times = f"{len(entry['runs'])} run{'' if len(entry['runs']) == 1 else 's'}"
     headline = last["headline"] or f"no report; ./wrkbook report {last['run_id']} makes one, --run-id goes on with it"
-    return f"{times}, the last: {last['run_id']} ({_day(last)} UTC, {last['profile']})\n    {headline}"
+    return f"{times}, the last: {last['run_id']} ({_day(last)} UTC, {last['profile']})\n{headline}"
 
 
-def _state(system: dict[str, Any]) -> str:
-    words = ["built" if system["built"] else "not built"]
-    if system["built"] and system["conforming"] is not None:
-        words.append("conforming" if system["conforming"] else "not verified")
-    if last := system["last"]:
-        words.append(f"last run {_day(last)} in {last['experiment']}")
-    return ", ".join(words)
+def _row(system: dict[str, Any]) -> list[str]:
+    last = system["last"]
+    state_of_build = (
+        "✓ conforming" if system["conforming"] else "✓ built" if system["conforming"] is None else "built, not verified"
+    )
+    return [
+        system["system"],
+        system["title"],
+        system["language"],
+        state_of_build if system["built"] else "not built",
+        f"{last['started_at'][:10]} in {last['experiment'].partition('-')[0]}" if last else "–",
+    ]
 
 
 def _day(run: dict[str, Any]) -> str:

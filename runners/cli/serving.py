@@ -14,6 +14,7 @@ from pathlib import Path
 
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.project import MEASURING, SERVING, cache_folder, is_locked, shared
+from runners.core.status_line import COLUMNS
 from runners.measure.conformance import build_all
 from runners.measure.this_machine import plan_here
 from runners.systems.backend import backend_name, backends_of, process_of
@@ -28,6 +29,7 @@ _MEASURING = (
 _LOOK_S = 0.5
 
 FIRST_LAB_PORT = 8888
+_CELL_COLUMNS = "100"
 
 
 def servable(catalogue: Catalogue) -> list[str]:
@@ -106,6 +108,8 @@ def open_lab(folder: Path, port: int, browser: bool) -> None:
     token = os.environ.setdefault("JUPYTER_TOKEN", secrets.token_hex(16))
     # A kernel that was once installed for this user, under the same name, is not taken for the project's own.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    # A cell's output is wide enough for one status line, which is replaced there as in a terminal.
+    os.environ[COLUMNS] = _CELL_COLUMNS
     from jupyterlab.labapp import LabApp  # takes seconds
 
     settings = _settings(folder, port, browser)

@@ -6,7 +6,6 @@ import ast
 import fcntl
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from runners.core.errors import WrkbookError
+from runners.core.status_line import note
 
 PROJECT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = PROJECT / "notebooks"
@@ -47,7 +47,7 @@ def exclusive(name: str, waiting: str) -> Iterator[None]:
     handle = _open_lock(name)
     try:
         if not _locks(handle, fcntl.LOCK_EX):
-            print(f"Waiting: {waiting} …", file=sys.stderr, flush=True)
+            note(f"Waiting: {waiting} …")
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:

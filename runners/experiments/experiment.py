@@ -7,12 +7,9 @@ A notebook says ``experiment = Experiment("02-json-decode", globals(), workloads
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-
-from tqdm import tqdm
 
 from runners.analyse.results import Results, analyse
 from runners.analyse.summary import write_processed
@@ -21,6 +18,7 @@ from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES, Parameters, Profile, check_parameters, from_notebook
 from runners.core.project import MEASURING, WITHOUT_MEASURING, exclusive
 from runners.core.records import LoadProfile
+from runners.core.status_line import note, steps
 from runners.experiments.plan import check_same, idle_other, manifest_of, planned
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.build_times import record_build_times
@@ -141,7 +139,7 @@ class Experiment:
             with exclusive(MEASURING, "another wrkbook is measuring on this machine"):
                 if self.run.exists:
                     check_same(self.run, self.parameters)
-                    tqdm.write(kept(self.run), file=sys.stderr)
+                    note(kept(self.run))
                 with SpeedProbes(plan.pinning.measured) as probes:
                     if not self.run.exists:
                         self._open(image, artifacts, probes)
@@ -178,10 +176,11 @@ class Experiment:
         """
         found = analyse(self.run)
         if not (found.cells["status"] == "ok").any():
-            reasons = "; ".join(dict.fromkeys(found.cells["status"]))
+            reasons = list(dict.fromkeys(found.cells["status"]))
+            more = f"; and {len(reasons) - 1} more reasons" if len(reasons) > 1 else ""
             raise WrkbookError(
-                f"there is not one sound trial in run {self.run.run_id}: {reasons}",
-                "./wrkbook doctor inspects the machine, ./wrkbook verify the servers",
+                f"there is not one sound trial in run {self.run.run_id}: {reasons[0]}{more}",
+                "run ./wrkbook doctor to inspect the machine, ./wrkbook verify to check the servers",
             )
         return found
 
@@ -197,7 +196,7 @@ class Experiment:
         """Server → first difference from the contract, for those that must not be measured."""
         found = {}
         measured = {server.name: artifacts[server.name] for server in self.run_plan.servers}
-        for name, artifact in tqdm(measured.items(), desc="Verifying the servers", unit="server", leave=False):
+        for name, artifact in steps(list(measured.items()), "Verifying the servers"):
             if findings := verify_server(
                 artifact, self.run_plan.pinning.server, self.run_plan.pinning.backend, again=False
             ):

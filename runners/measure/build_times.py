@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, cache_folder
+from runners.core.status_line import steps
 from runners.machine.pinning_plan import PinningPlan
 from runners.store.ledger import Run, write_once
 from runners.systems.build import build_environment
@@ -30,10 +28,7 @@ def record_build_times(run: Run, servers: Sequence[Server], image: Image, plan: 
     if path.exists():
         return
     cpus = sorted(plan.measured)
-    rows = [
-        build_times(server, image, cpus)
-        for server in tqdm(servers, desc="Timing the builds", unit="server", file=sys.stderr, leave=False)
-    ]
+    rows = [build_times(server, image, cpus) for server in steps(servers, "Timing the builds")]
     write_once(path, json.dumps({"cpus": cpus, "builds": rows}, indent=1).encode())
 
 

@@ -14,12 +14,11 @@ from dataclasses import asdict, dataclass
 from statistics import fmean, stdev
 from typing import Any
 
-from tqdm import tqdm
-
 from runners.core.errors import WrkbookError
 from runners.core.parameter_values import AUTO, AUTO_SLICE_MS
 from runners.core.project import RAW, cache_folder
 from runners.core.run_manifest import CoreFacts, IdleMachine, MachineSurvey, PreflightFinding, SpeedReading
+from runners.core.status_line import steps
 from runners.core.units import format_duration
 from runners.machine import processor
 from runners.machine.pinning import plan_pinning
@@ -192,7 +191,7 @@ def survey(probes: SpeedProbes, cpus: Collection[int], duration_s: float = SURVE
     time.sleep(_STEP_S)  # a probe that was just started has no reading yet
     others.used_s(cpus)
     before, started = cpu_times(), time.monotonic()
-    for step in tqdm(range(round(duration_s / _STEP_S)), desc="Watching the idle machine", leave=False):
+    for step in steps(range(round(duration_s / _STEP_S)), "Watching the idle machine"):
         start, at_s = started + step * _STEP_S, round(step * _STEP_S, 3)
         time.sleep(max(0.0, start + _STEP_S - time.monotonic()))
         for cpu, seen in probes.between(start, start + _STEP_S).items():

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-
-from tqdm import tqdm
 
 from runners.analyse.tables import MeasuredWindow
 from runners.core.parameters import Profile
 from runners.core.project import SERVING, is_locked
 from runners.core.records import System
+from runners.core.status_line import StatusLine
 from runners.core.trial_record import TrialRecord
 from runners.core.units import format_duration, format_half_width
 from runners.measure.block import measure_block
@@ -51,7 +49,8 @@ def measure(
 
     What the machine has invalidated in all blocks is measured again while the budget lasts, up to four times, each after a longer pause:
     everything else that does the same work with it, too, since ratios are of the same blocks. `parse` is that of :class:`Progress`.
-    Progress goes to standard error, which notebooks show too. What `./wrkbook serve` runs beside it is named there once.
+    Progress goes to standard error, which notebooks show too, as a :class:`StatusLine`. What `./wrkbook serve` runs beside it is named
+    there once.
     """
     profile, design, warned = settings.profile, settings.design, False
     progress, done = Progress(settings, parse), 0
@@ -62,18 +61,19 @@ def measure(
     least, most = max(profile.min_blocks, blocks_to_stop(design)), profile.max_blocks
     expected_s = block_seconds(design, profile, settings.connections)
     started, deadline = time.monotonic(), time.monotonic() + profile.budget_minutes * 60
-    with tqdm(file=sys.stderr, mininterval=0.5, ncols=100, bar_format="{desc}") as bar:
+    with StatusLine() as line:
 
         def measure_next(settings: BlockSettings, excluded: Collection[System | Cell], status: str) -> None:
             nonlocal warned, last
             window, windows = itertools.count(1), windows_in_block(settings, settings.design.without(excluded))
             if not warned and is_locked(SERVING, also_shared=True):
                 warned = True
-                tqdm.write(_SERVED, file=sys.stderr)
+                line.note(_SERVED)
+
+            line.begin(status)
 
             def step(what: str) -> None:
-                bar.set_description_str(f"{status} · window {next(window)} of {windows}, {what}", refresh=False)
-                bar.update(1)
+                line.show(f"{status} · window {next(window)} of {windows}, {what}")
 
             records = measure_block(settings, last + 1, excluded, step)
             run.write_block(last + 1, records)
@@ -95,7 +95,7 @@ def measure(
             if not invalidated or time.monotonic() + pause_s + expected_s > deadline:  # at most: of all cells
                 break
             status = f"The machine invalidated {len(invalidated)} of {len(design.cells)} cells: again"
-            bar.set_description_str(f"{status} in {format_duration(pause_s)}")
+            line.show(f"{status} in {format_duration(pause_s)}")
             time.sleep(pause_s)
             workloads = {cell.workload for cell in invalidated}
             others = {cell for cell in design.cells if cell.workload not in workloads}
@@ -105,8 +105,8 @@ def measure(
         measured_s, reached = time.monotonic() - started, progress.precision()
         known = format_half_width(reached) if math.isfinite(reached) else "not known"
         precision_words = "" if progress.capacities else f", precision {known}"
-        # Closing the bar shows it.
-        bar.set_description_str(f"Measured {format_duration(measured_s)}{precision_words}", refresh=False)
+        line.clear()
+        line.note(f"Measured {format_duration(measured_s)}{precision_words}")
     return bool(progress.windows)
 
 

@@ -85,8 +85,8 @@ def _said(verdict: str) -> str:
     return "not ranked" if verdict == "not comparable" else verdict
 
 
-def plain_comparison(summary: Mapping[str, Any]) -> str:
-    """A comparison's ``summary.json`` for a terminal: a table with aligned columns, and the conclusions."""
+def comparison_rows(summary: Mapping[str, Any]) -> list[list[str]]:
+    """Return the cells of a comparison's ``summary.json`` as the rows of a table for a terminal; the first names the columns."""
     lines = [["workload", "system", "A", "B", "B ÷ A", "B is"]]
     for cell in summary["cells"]:
         rates = (
@@ -99,7 +99,4 @@ def plain_comparison(summary: Mapping[str, Any]) -> str:
             f"(A/A control: {cell['server']} launched twice)" if cell["system"] == CONTROL else _said(cell["verdict"])
         )
         lines.append([cell["workload"], system_title(cell["system"]), *rates, ratio, verdict])
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    table = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    title = f"{summary['experiment']}: {summary['run_a']} (A) and {summary['run_b']} (B)"
-    return "\n".join([title, "", *table, "", *(f"  • {sentence}" for sentence in summary["conclusions"])])
+    return lines

@@ -1,13 +1,11 @@
-"""An executed notebook as one HTML file, its charts as PNG files, and the index of all runs."""
+"""An executed notebook as one HTML file, and its charts as PNG files."""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from itertools import groupby
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -170,59 +168,6 @@ def _entry(number: int, heading: Tag) -> Entry:
     words = "".join(letter if letter.isalnum() else "-" for letter in text.lower())
     heading["id"] = anchor = f"{number}-{words.strip('-')}"
     return Entry(int(heading.name[1]), text, anchor)
-
-
-@dataclass(frozen=True)
-class IndexEntry:
-    """One run on the index page.
-
-    Attributes
-    ----------
-    experiment : what it belongs to; experiments are in the order of these names
-    title : of the experiment, for people
-    date : when it started, ISO 8601: the newest run is on top
-    headline : its most important sentence
-    links : name → path relative to the index page, for example report and notebook
-    """
-
-    experiment: str
-    title: str
-    run_id: str
-    date: str
-    profile: str
-    machine: str
-    headline: str
-    links: Mapping[str, str] = field(default_factory=dict)
-
-
-def write_index(entries: Sequence[IndexEntry], html_path: Path, *, title: str = "wrkbook: all experiments") -> Path:
-    """Write the page that lists every run.
-
-    Raises
-    ------
-    ValueError
-        When a link is not a relative path.
-    """
-    newest_first = sorted(entries, key=lambda entry: (entry.date, entry.run_id), reverse=True)
-    in_order = groupby(sorted(newest_first, key=lambda entry: entry.experiment), key=lambda entry: entry.experiment)
-    experiments = [[_shown(entry) for entry in runs] for _, runs in in_order]
-    page = render("index.html.j2", title=title, kind="index", experiments=experiments, runs_count=len(entries))
-    html_path.write_text(page, encoding="utf-8")
-    return html_path
-
-
-def _shown(entry: IndexEntry) -> dict[str, object]:
-    links = [(name, relative_link(target)) for name, target in entry.links.items()]
-    return {**vars(entry), "links": links, "when": _when(entry.date)}
-
-
-def _when(date: str) -> str:
-    """``3 Feb 2026, 04:05 UTC``; a date that is none stays as it is."""
-    try:
-        moment = datetime.fromisoformat(date).astimezone(UTC)
-    except ValueError:
-        return date
-    return f"{moment.day} {moment:%b %Y, %H:%M} UTC"
 
 
 def write_figures(notebook_path: Path, folder: Path) -> list[Path]:

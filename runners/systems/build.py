@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from tqdm import tqdm
-
 from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, cache_folder, exclusive
 from runners.core.run_manifest import Facts
+from runners.core.status_line import steps
 from runners.systems.catalogue import Server
 from runners.systems.image import SUITE, Image, remove_tree
 from runners.systems.sandbox import Sandbox
@@ -133,7 +132,7 @@ def _run(wanted: Artifact) -> None:
         builds=True,
     )
     seconds = []
-    for command in tqdm(server.build.commands, desc=f"Building {server.name} (once)", unit="step", leave=True):
+    for command in steps(server.build.commands, f"Building {server.name} (once)"):
         started = time.monotonic()
         _step(server.name, command, sandbox, partial / "wrkbook-build.log")
         seconds.append(round(time.monotonic() - started, 2))

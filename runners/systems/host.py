@@ -7,16 +7,14 @@ import os
 import pwd
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tqdm import tqdm
-
 from runners.core.errors import WrkbookError
+from runners.core.status_line import note
 
 _PROGRAMS = {"mmdebstrap": "mmdebstrap", "bwrap": "bubblewrap", "newuidmap": "uidmap"}
 _SETTINGS = Path("/proc/sys")
@@ -184,10 +182,6 @@ def _is_old(state: bytes, timer: bytes) -> bool:
     return state == _TIME_WAIT and left_s <= _WAIT_S - _REUSED_AFTER_S
 
 
-def _say(text: str) -> None:
-    tqdm.write(text, file=sys.stderr)
-
-
 def wait_for_ports(
     server_port: int,
     connections: int,
@@ -195,7 +189,7 @@ def wait_for_ports(
     most_s: float = _WAIT_S + 5,
     tables: Iterable[Path] = (Path("/proc/net/tcp"), Path("/proc/net/tcp6")),
     ports: Ports | None = None,
-    told: Callable[[str], None] = _say,
+    told: Callable[[str], None] = note,
 ) -> str:
     """Wait until so many connections to a server on this machine find a port each.
 

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tqdm import tqdm
-
 from runners.core.errors import WrkbookError
 from runners.core.project import cache_folder, exclusive
+from runners.core.status_line import StatusLine
 from runners.systems import host
 
 SUITE = "forky"
@@ -28,7 +27,6 @@ SUITE = "forky"
 _RECIPE = 2
 MOUNT_POINTS = ("src", "contract", "build", "cache", "data", "load", "dev", "proc", "sys", "tmp", "run")
 NETWORK_FILES = ("etc/resolv.conf", "etc/hosts")
-_STEPS = ("update", "download", "extract", "essential", "remaining", "cleaning", "tarball", "success")
 
 
 @dataclass(frozen=True)
@@ -130,12 +128,12 @@ class Image:
         make.stdout.close()
         title = f"Making the image ({len(self.packages)} packages, Debian {SUITE}; once)"
         try:
-            with tqdm(total=len(_STEPS), desc=title, bar_format="{desc}: {bar:20} {elapsed}{postfix}") as bar:
+            with StatusLine() as status:
+                status.begin(title)
                 for raw in make.stderr:
                     log.append(raw.decode(errors="replace").rstrip())
-                    if bar.n < len(_STEPS) and any(step in log[-1] for step in _STEPS[bar.n :]) and "I: " in log[-1]:
-                        bar.set_postfix_str(log[-1].removeprefix("I: ")[:60], refresh=False)
-                        bar.update(1)
+                    if log[-1].startswith("I: "):
+                        status.show(f"{title}: {log[-1].removeprefix('I: ')}")
             failed = make.wait() != 0, unpack.wait() != 0
         finally:
             for process in (make, unpack):

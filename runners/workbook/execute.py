@@ -19,6 +19,7 @@ from traitlets.config import Config
 
 from runners.core.errors import WrkbookError
 from runners.core.project import NOTEBOOKS, PROJECT, WITHOUT_MEASURING
+from runners.core.status_line import COLUMNS, columns
 from runners.systems.sandbox import orphans_ended
 
 _END_TIMEOUT_S = 10.0
@@ -118,7 +119,9 @@ def _environment(measuring: bool) -> Iterator[None]:
         os.environ.pop(WITHOUT_MEASURING, None)
     else:
         os.environ[WITHOUT_MEASURING] = "1"
-    # The notebooks' own progress bars and warnings are shown; the kernel's debugger has nothing to say here.
+    # The kernel's standard error is a pipe, also where that of this process is a terminal.
+    os.environ[COLUMNS] = str(columns())
+    # The notebooks' own status line and warnings are shown; the kernel's debugger has nothing to say here.
     os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
     places = [str(_KERNELS), *filter(None, os.environ.get("JUPYTER_PATH", "").split(os.pathsep))]
     os.environ["JUPYTER_PATH"] = os.pathsep.join(dict.fromkeys(places))
@@ -126,6 +129,7 @@ def _environment(measuring: bool) -> Iterator[None]:
         yield
     finally:
         os.environ.pop(WITHOUT_MEASURING, None)
+        os.environ.pop(COLUMNS, None)
 
 
 def _command_line(process: psutil.Process) -> list[str]:

@@ -1,15 +1,25 @@
-"""The HTML reports of ``data/processed`` and the index over all of them."""
+"""The HTML reports of ``data/processed``, the history of each experiment, and the index over all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+from runners.analyse.standings import answer, ratios_to_leader, standings
 from runners.core.project import COMPARING, PROCESSED
 from runners.core.records import COMPARISON_SCHEMA
-from runners.core.units import format_duration
-from runners.present.html import IndexEntry, write_figures, write_index, write_report
+from runners.core.units import RATIOS, amount, format_duration, system_title
+from runners.present.html import write_figures, write_report
+from runners.present.overview import HistoryRun, IndexEntry, write_history, write_index
+from runners.store.ledger import REFERENCE
 from runners.store.runs import read_summary
+
+HISTORY = "history.html"
+_ACRONYMS = {"json", "sql", "tcp", "cpu"}
+_OWN_FILES = {"notebook": "notebook.ipynb", "summary.json": "summary.json"}
 
 
 def write_run_report(folder: Path, summary: dict[str, Any]) -> Path:
@@ -23,7 +33,9 @@ def write_run_report(folder: Path, summary: dict[str, Any]) -> Path:
         "machine": f"{summary['machine']['cpu']}, {summary['machine']['cpus_count']} CPUs",
         "kernel": summary["machine"]["kernel"],
     }
-    links = {"all runs": "../../index.html", "notebook": "notebook.ipynb", "summary.json": "summary.json"}
+    around = {"all experiments": "../../index.html", "all runs": f"../{HISTORY}"} | _OWN_FILES
+    # A clone holds no page over all runs, and no executed notebook.
+    links = {"summary.json": "summary.json"} if summary["run_id"] == REFERENCE else around
     return write_report(
         folder / "notebook.ipynb",
         folder / "report.html",
@@ -45,7 +57,7 @@ def write_comparison_report(folder: Path, summary: dict[str, Any]) -> Path:
         f"run {side.upper()}": f"../../../{summary['experiment']}/{summary[f'run_{side}']}/report.html" for side in "ab"
     }
     there = {name: target for name, target in reports.items() if (folder / target).exists()}
-    own = {"all runs": "../../../index.html", "notebook": "notebook.ipynb", "summary.json": "summary.json"}
+    own = {"all experiments": "../../../index.html"} | _OWN_FILES
     return write_report(
         folder / "notebook.ipynb",
         folder / "report.html",
@@ -57,26 +69,70 @@ def write_comparison_report(folder: Path, summary: dict[str, Any]) -> Path:
 
 
 def refresh_index(base: Path = PROCESSED) -> Path:
-    """Write ``index.html`` over all processed runs and comparisons."""
-    entries = _comparisons(base)
+    """Write ``index.html`` over all processed runs and comparisons, and the history of each experiment beside its runs."""
+    known: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
     for folder in sorted(path.parent for path in base.glob("*/*/report.html")):
-        summary = read_summary(folder)
-        if summary is None:
-            continue
-        place = folder.relative_to(base)
-        entries.append(
-            IndexEntry(
-                experiment=summary["experiment"],
-                title=_title(summary["experiment"]),
-                run_id=summary["run_id"],
-                date=summary["started_at"],
-                profile=summary["profile"],
-                machine=summary["machine"]["cpu"],
-                headline=summary["headline"],
-                links=_links(place),
-            )
-        )
-    return write_index(entries, base / "index.html")
+        if summary := read_summary(folder):
+            known.setdefault(summary["experiment"], []).append((folder, summary))
+    entries = []
+    for experiment, found in known.items():
+        found.sort(key=lambda each: (each[1]["started_at"], each[1]["run_id"]))
+        history = base / experiment / HISTORY
+        title = f"{_title(experiment)}: all runs"
+        write_history([_history_run(folder, summary) for folder, summary in found], history, title=title)
+        entries.append(_entry(base, found))
+    return write_index(entries, base / "index.html", _comparisons(base))
+
+
+def _entry(base: Path, found: Sequence[tuple[Path, dict[str, Any]]]) -> IndexEntry:
+    """Return the row of an experiment; `found` are its runs, oldest first."""
+    folder, summary = found[-1]
+    count = len(found)
+    links = {
+        f"{count} run{'' if count == 1 else 's'}": folder.parent / HISTORY,
+        "summary.json": folder / "summary.json",
+    }
+    leads, text = _leads([each for _, each in found])
+    return IndexEntry(
+        experiment=summary["experiment"],
+        title=_title(summary["experiment"]),
+        run_id=summary["run_id"],
+        date=summary["started_at"],
+        profile=summary["profile"],
+        machine=summary["machine"]["cpu"],
+        headline=answer(summary),
+        report=str((folder / "report.html").relative_to(base)),
+        links=_existing(base, links | {"notebook": folder / "notebook.ipynb"}),
+        leads=leads,
+        lead_text=text,
+        runs_count=count,
+    )
+
+
+def _leads(summaries: Sequence[dict[str, Any]]) -> tuple[list[float], str]:
+    """Return the lead of each run, oldest first, in the workload that most runs share, and what the newest lead is."""
+    by_run = [{each.workload: each for each in standings(summary) if each.bound != "unknown"} for summary in summaries]
+    if not by_run[-1]:
+        return [], ""
+    runs_count = {workload: sum(workload in found for found in by_run) for workload in by_run[-1]}
+    newest = max(by_run[-1].values(), key=lambda each: (runs_count[each.workload], each.lead.value))
+    leads = [found[newest.workload].lead.value for found in by_run if newest.workload in found]
+    least = "≥ " if newest.bound == "at least" else ""
+    following = system_title(newest.following)
+    return leads, f"{newest.workload}: {newest.leader} {least}{amount(newest.lead.value, RATIOS)} {following}"
+
+
+def _history_run(folder: Path, summary: dict[str, Any]) -> HistoryRun:
+    return HistoryRun(
+        run_id=summary["run_id"],
+        date=summary["started_at"],
+        profile=summary["profile"],
+        machine=summary["machine"]["cpu"],
+        answer=answer(summary),
+        ratios=ratios_to_leader(summary),
+        systems=pd.DataFrame(summary["cells"], columns=["system", "server", "codec"]).drop_duplicates(),
+        report=f"{folder.name}/report.html",
+    )
 
 
 def _comparisons(base: Path) -> list[IndexEntry]:
@@ -84,6 +140,7 @@ def _comparisons(base: Path) -> list[IndexEntry]:
     for folder in sorted(path.parent for path in (base / COMPARING).glob("*/*/report.html")):
         summary = read_summary(folder, COMPARISON_SCHEMA)
         if summary is not None:
+            links = {name: folder / file for name, file in _OWN_FILES.items()}
             entries.append(
                 IndexEntry(
                     experiment=COMPARING,
@@ -93,18 +150,17 @@ def _comparisons(base: Path) -> list[IndexEntry]:
                     profile=summary["profile_b"],
                     machine=summary["machine_b"]["cpu"],
                     headline=summary["headline"],
-                    links=_links(folder.relative_to(base)),
+                    links=_existing(base, {"report": folder / "report.html"} | links),
                 )
             )
     return entries
 
 
-def _links(place: Path) -> dict[str, str]:
-    names = {"report": "report.html", "notebook": "notebook.ipynb", "summary": "summary.json"}
-    return {name: f"{place}/{file}" for name, file in names.items()}
+def _existing(base: Path, files: Mapping[str, Path]) -> dict[str, str]:
+    """Return the paths from `base` of the files that are there."""
+    return {name: str(path.relative_to(base)) for name, path in files.items() if path.exists()}
 
 
 def _title(experiment: str) -> str:
     """``02-json-decode`` is "02 JSON decode"; the report's own heading comes from its notebook."""
-    number, _, words = experiment.partition("-")
-    return f"{number} {words.replace('-', ' ').replace('json', 'JSON')}"
+    return " ".join(word.upper() if word in _ACRONYMS else word for word in experiment.split("-"))

@@ -6,12 +6,12 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runners.core.errors import WrkbookError, visible
+from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES, changed_parameters
 from runners.core.project import COMPARING, PROCESSED
 from runners.core.records import COMPARISON_SCHEMA
@@ -27,17 +27,18 @@ _SHARING = 3
 
 @dataclass(frozen=True)
 class Report:
-    """A finished report: where it is and what it concludes."""
+    """A finished report: where it is, what it concludes, the cells without a number, and its ``summary.json``."""
 
     experiment: str
     run_id: str
     html: Path
     conclusions: tuple[str, ...]
     failed: tuple[str, ...]
+    summary: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for ``--json``."""
-        return {**vars(self), "html": str(self.html)}
+        return {name: value for name, value in vars(self).items() if name != "summary"} | {"html": str(self.html)}
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,12 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(run_id)
 
 
-def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> list[Report]:
+def run(
+    names: Sequence[str],
+    values: dict[str, Any],
+    budget_minutes: float,
+    finished: Callable[[Report], None] = lambda _: None,
+) -> list[Report]:
     """Execute the notebooks `names` with the same parameters; each report is written as soon as its notebook ends.
 
     Parameters
@@ -68,6 +74,7 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
     values : parameters by name, each one that all of `names` declare; checked before anything starts
     budget_minutes : for all notebooks together; time that one leaves over goes to those after it; 0: the profile's for each three
         of them, and what the least number of blocks takes beyond that
+    finished : called with each report as soon as it is written
 
     Raises
     ------
@@ -96,16 +103,13 @@ def run(names: Sequence[str], values: dict[str, Any], budget_minutes: float) -> 
         except KeyboardInterrupt as error:
             raise Interrupted(run_id, names[place:]) from error
         left = max(0.1, left - (_measured_minutes(known) - before))
-        _show(reports[-1])
-    print(f"\nAll reports: {PROCESSED / 'index.html'}")
+        finished(reports[-1])
     return reports
 
 
 def rebuild(known: Run) -> Report:
     """Make a run's tables, charts and HTML again from its raw records."""
-    found = _execute(known, {**known.read().parameters, "run_id": known.run_id}, measuring=False)
-    _show(found)
-    return found
+    return _execute(known, {**known.read().parameters, "run_id": known.run_id}, measuring=False)
 
 
 def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = False) -> list[Comparison]:
@@ -173,16 +177,10 @@ def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> R
         for cell in summary["cells"]
         if cell["status"] != "ok"
     ]
-    return Report(known.experiment, known.run_id, target / "report.html", tuple(summary["conclusions"]), tuple(failed))
+    conclusions = tuple(summary["conclusions"])
+    return Report(known.experiment, known.run_id, target / "report.html", conclusions, tuple(failed), summary)
 
 
 def _measured_minutes(known: Run) -> float:
     summary = read_summary(processed_folder(known))
     return float(summary["measured_s"]) / 60 if summary else 0.0
-
-
-def _show(report: Report) -> None:
-    print(f"\n{report.experiment}: {report.html}")
-    for sentence in report.conclusions:
-        print(f"  • {visible(sentence)}")
-    sys.stdout.flush()

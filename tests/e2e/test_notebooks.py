@@ -26,6 +26,7 @@ def test_the_run_ends_well_and_tells_where_the_reports_are_and_what_they_conclud
     for experiment in EXPERIMENTS:
         assert f"{data}/processed/{experiment}/e2e/report.html" in outcome.stdout
     assert "smoke run" in outcome.stdout
+    assert "\r" not in outcome.stderr
     assert "left" in outcome.stderr  # the live progress, with an estimate
 
 

@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+import subprocess
 
 import pytest
 from bs4 import BeautifulSoup
@@ -120,9 +121,12 @@ def test_a_report_begins_with_the_answer_and_ends_with_its_limits_and_details(re
 
 
 @every_experiment
-def test_the_readme_says_what_the_run_says(name):
-    headline = summary(KEPT, name)["headline"]
-    assert re.sub(r"\s+", " ", headline) in re.sub(r"\s+", " ", README.read_text()), headline
+def test_every_link_of_its_report_leads_to_what_a_clone_has(remade, name):
+    page = BeautifulSoup((processed(remade, name) / "report.html").read_text(), "html.parser")
+    links = [str(link["href"]) for link in page.select("a[href]") if not re.match(r"#|https?:", str(link["href"]))]
+    assert links
+    listed = ["git", "ls-files", "--error-unmatch", *(str(processed(KEPT, name) / link) for link in links)]
+    assert subprocess.run(listed, cwd=PROJECT, capture_output=True).returncode == 0, links
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/reports.md"])

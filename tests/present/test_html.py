@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from runners.present.answer import answer_line, said
-from runners.present.html import IndexEntry, relative_link, write_index, write_report
+from runners.present.html import relative_link, write_report
 from runners.present.kit.markup import table, unbroken
 from runners.present.limits import limits
 from runners.present.narrative import Narrative
@@ -238,39 +238,6 @@ def test_outputs_are_shown_escaped_or_not_at_all(page):
     assert "This cell failed: ValueError" in soup.select_one(".error").get_text()
     assert len(soup.find_all("h1")) == 1
     assert soup.select(".wb-scroll.wide")
-
-
-def entry(experiment, date, headline, run_id="a", links=None):
-    return IndexEntry(experiment, f"{experiment} title", run_id, date, "quick", "cpu", headline, links or {})
-
-
-def test_the_index_shows_the_newest_run_of_each_experiment_and_folds_the_others(tmp_path):
-    entries = [
-        entry("02-decode", "2026-03-01T10:11:12+00:00", "decoded"),
-        entry("01-ping", "2026-01-01T00:00:00+00:00", "oldest", "a"),
-        entry("01-ping", "2026-02-03T04:05:06+00:00", "newest", "c"),
-        entry("01-ping", "2026-01-02T00:00:00+00:00", "older", "b"),
-    ]
-    soup = BeautifulSoup(write_index(entries, tmp_path / "index.html").read_text(encoding="utf-8"), "html.parser")
-    ping, decode = soup.select("section")
-    assert [part.h2.get_text() for part in (ping, decode)] == ["01-ping title", "02-decode title"]
-    folded = ping.find("details").extract()
-    assert "newest" in ping.get_text()
-    assert "3 Feb 2026, 04:05 UTC" in ping.get_text()
-    assert [part.get_text() for part in folded.select(".headline")] == ["older", "oldest"]
-    assert "2 older runs" in folded.summary.get_text()
-    assert decode.find("details") is None
-    assert "4 runs of 2 experiments" in soup.header.get_text()
-
-
-def test_the_index_is_inert_and_there_before_anything_was_run(tmp_path):
-    hostile = IndexEntry(HOSTILE, HOSTILE, "b", HOSTILE, HOSTILE, HOSTILE, HOSTILE, {HOSTILE: "x y/<b>.html"})
-    html = write_index([hostile, hostile], tmp_path / "index.html").read_text(encoding="utf-8")
-    assert is_inert(html)
-    assert "x%20y/%3Cb%3E.html" in html
-    html = write_index([], tmp_path / "index.html").read_text(encoding="utf-8")
-    assert "Nothing was run yet" in html
-    assert "./wrkbook run" in html
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,9 @@ def interrupted_in_the_second(monkeypatch):
     def execute(known, values, *, measuring=True):
         if known.experiment == NAMES[1]:
             raise KeyboardInterrupt
-        return Report(known.experiment, known.run_id, Path("report.html"), (), ())
+        return Report(
+            known.experiment, known.run_id, Path("report.html"), (), (), {"headline": "It is fast.", "cells": []}
+        )
 
     monkeypatch.setattr(running, "_execute", execute)
 

@@ -1,0 +1,149 @@
+"""Run notebooks and print the answer of each report when it is ready, who leads at the end, and what to do next."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from runners.analyse.standings import Standing, answer, standings
+from runners.cli.arguments import resuming
+from runners.cli.console import console, hanging, table
+from runners.core.errors import WrkbookError
+from runners.core.project import PROCESSED
+from runners.core.units import RATES, RATIOS, amount, quantity_parts, shortened, system_title
+from runners.present.comparison import comparison_rows
+from runners.workbook import run as running
+from runners.workbook.run import Report
+
+# With them, what is printed of three notebooks fits on one screen: 25 lines of 80 columns.
+_SENTENCE_LONGEST, _REASON_LONGEST, _ROWS_COUNT = 230, 120, 6
+_CELLS_NAMED = 3
+
+
+def run_and_show(names: Sequence[str], values: dict[str, Any], budget_minutes: float, *, as_json: bool) -> None:
+    """Execute notebooks and print what they found: for people as they end, or all as JSON.
+
+    Raises
+    ------
+    WrkbookError
+        When a cell has no number.
+    Interrupted
+        After the command that continues the run was printed.
+    """
+    target = console()
+    try:
+        reports = running.run(
+            names, values, budget_minutes, lambda found: None if as_json else show_report(target, found)
+        )
+    except running.Interrupted as interrupt:
+        given = values | {"run_id": interrupt.run_id}
+        print(f"\n{resuming(interrupt.names, given, budget_minutes)}", file=sys.stderr)
+        raise
+    if as_json:
+        print(json.dumps([report.as_dict() for report in reports], indent=1))
+    else:
+        show_end(target, reports)
+    if failed := failures(reports):
+        again = f"--run-id {reports[0].run_id}"
+        remedy = (
+            f"see the reports. If a server failed, run ./wrkbook verify. If the machine was busy, rerun with {again}."
+        )
+        raise WrkbookError(f"no number for: {failed}", remedy)
+
+
+def show_report(target: Console, report: Report) -> None:
+    """Print the answer of one report, what has no number and what still holds, and where the report is."""
+    number = report.experiment.partition("-")[0]
+    said = shortened(answer(report.summary), _SENTENCE_LONGEST)
+    target.print(hanging("✗" if report.failed else "✓", f"{number}: {said}"))
+    if report.failed:
+        cells_count = len(report.summary["cells"])
+        count, reason = len(report.failed), shortened(report.failed[0], _REASON_LONGEST)
+        holds = f"The other {cells_count - count} hold." if cells_count > count else "Nothing holds."
+        target.print(hanging(" ", f"{count} of {cells_count} cells have no number: {reason}. {holds}"))
+    target.print(f"  {report.html}", soft_wrap=True)
+
+
+def show_end(target: Console, reports: Sequence[Report]) -> None:
+    """Print a table of the leaders, the next step, and where the index is."""
+    for leaders in _leaders(reports):
+        target.print()
+        target.print(leaders)
+    target.print()
+    if step := next_step(reports):
+        target.print(f"Next: {step}", soft_wrap=True)
+    target.print(f"All reports: {PROCESSED / 'index.html'}", soft_wrap=True)
+
+
+def _leaders(reports: Sequence[Report]) -> Iterator[Table]:
+    """Yield a table of the leaders by throughput, and one of those by the largest rate within an objective; without rows none."""
+    own = max(1, _ROWS_COUNT // max(1, len(reports)))
+    for head, is_capacity in (("req/s", False), ("most req/s", True)):
+        rows = []
+        for report in reports:
+            found = [each for each in standings(report.summary) if each.is_capacity == is_capacity]
+            for place, each in enumerate(found[:own], start=1):
+                more = f" +{len(found) - own}" if place == own < len(found) else ""
+                rows.append([f"{report.experiment[:2]} {each.workload}{more}", *_row(each)])
+        made = table(["workload", "leader", head, "× next", "95 %", "next", "n"], rows, right=(2, 3, 4, 6))
+        for column in made.columns:
+            column.no_wrap, column.overflow = True, "ellipsis"
+        made.columns[0].min_width = None
+        if rows:
+            yield made
+
+
+def _row(found: Standing) -> list[str]:
+    rate = amount(found.throughput_rps.value, RATES).replace(" requests/s", "")
+    lead, interval = quantity_parts(found.lead.value, found.lead.low, found.lead.high, RATIOS)
+    if found.bound == "unknown":
+        lead, interval = "–", "not known"
+    return [
+        system_title(found.leader),
+        f"{'≥ ' if found.at_least else ''}{rate}",
+        f"{'≥ ' if found.bound == 'at least' else ''}{lead.removesuffix(' ×')}",
+        interval.replace("interval ", "") or "–",
+        system_title(found.following),
+        str(found.blocks_count),
+    ]
+
+
+def next_step(reports: Sequence[Report]) -> str:
+    """Return what to do next; empty where a report has failed cells, whose error says it."""
+    if not reports or any(report.failed for report in reports):
+        return ""
+    names = [report.experiment.partition("-")[0] for report in reports]
+    summaries = [report.summary for report in reports]
+    if any(summary["profile"] == "quick" for summary in summaries):
+        return f"a smoke run decides nothing. To measure: {shlex.join(['./wrkbook', 'run', *names])}"
+    reached = [summary["precision_reached_ratio"] for summary in summaries]
+    wanted = [summary["parameters"]["precision"] for summary in summaries]
+    if any(found is None or found > aim for found, aim in zip(reached, wanted, strict=True)):
+        command = ["./wrkbook", "run", *names, "--run-id", reports[0].run_id, "--budget", "30"]
+        return f"for narrower intervals: {shlex.join(command)}"
+    return f"after a change, measure again, then: ./wrkbook compare {reports[0].run_id} NEW_RUN_ID"
+
+
+def failures(reports: Sequence[Report]) -> str:
+    """Return the cells without a number, each with its reason; empty when all have one."""
+    failed = [line for report in reports for line in report.failed]
+    more = f"; and {len(failed) - _CELLS_NAMED} more" if len(failed) > _CELLS_NAMED else ""
+    return f"{'; '.join(failed[:_CELLS_NAMED])}{more}"
+
+
+def comparison_parts(summary: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """Yield what ``compare`` prints: the runs, a table of the cells of each workload, and the conclusions."""
+    yield f"{summary['experiment']}: {summary['run_a']} (A) and {summary['run_b']} (B)\n"
+    _, *rows = comparison_rows(summary)
+    for workload in dict.fromkeys(row[0] for row in rows):
+        own = [[cell.replace(" requests/s", "") for cell in row[1:]] for row in rows if row[0] == workload]
+        yield table(["system", "A, req/s", "B, req/s", "B ÷ A", "B is"], own, title=workload, right=(1, 2, 3))
+        yield ""
+    for sentence in summary["conclusions"]:
+        yield hanging("  •", sentence)

@@ -1,0 +1,100 @@
+"""The pages over all runs: every link leads somewhere, also in a clone."""
+
+import json
+import re
+import shutil
+
+import nbformat
+from bs4 import BeautifulSoup
+
+from runners.core.project import PROJECT
+from runners.workbook import reports
+from runners.workbook.reports import refresh_index, write_run_report
+
+EXPERIMENT = "02-json-decode"
+KEPT = PROJECT / "data/processed" / EXPERIMENT / "reference"
+
+
+def processed(base, run_id, started_at="2026-11-23T12:48:51+00:00", *, notebook=True):
+    """Make the folder of a run with the reference's numbers; returns the folder and the summary."""
+    folder = base / EXPERIMENT / run_id
+    folder.mkdir(parents=True)
+    summary = json.loads((KEPT / "summary.json").read_text()) | {"run_id": run_id, "started_at": started_at}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    if notebook:
+        cells = [nbformat.v4.new_markdown_cell("# Title")]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "notebook.ipynb")
+        write_run_report(folder, summary)
+    else:
+        shutil.copyfile(KEPT / "report.html", folder / "report.html")
+    return folder, summary
+
+
+def dead_links(page):
+    links = [str(link["href"]) for link in BeautifulSoup(page.read_text(), "html.parser").select("a[href]")]
+    return [link for link in links if not re.match(r"#|https?:", link) and not (page.parent / link).exists()]
+
+
+def test_every_link_of_the_index_a_history_and_a_report_leads_somewhere(tmp_path):
+    folders = [processed(tmp_path, run_id)[0] for run_id in ("first", "second")]
+    index = refresh_index(tmp_path)
+    for page in (index, tmp_path / EXPERIMENT / "history.html", *(folder / "report.html" for folder in folders)):
+        assert dead_links(page) == [], page
+
+
+def test_of_a_run_without_its_notebook_none_is_linked(tmp_path):
+    processed(tmp_path, "reference", notebook=False)
+    index = refresh_index(tmp_path)
+    assert "notebook.ipynb" not in index.read_text()
+    assert dead_links(index) == []
+
+
+def test_the_report_of_the_reference_links_only_what_a_clone_has(tmp_path):
+    folder, _ = processed(tmp_path, "reference")
+    links = [
+        link["href"]
+        for link in BeautifulSoup((folder / "report.html").read_text(), "html.parser").select("nav .links a")
+    ]
+    assert links == ["summary.json"]
+
+
+def test_the_index_has_one_row_an_experiment_with_the_lead_of_its_runs(tmp_path):
+    for number in (1, 2, 3):
+        processed(tmp_path, f"r{number}", f"2026-11-0{number}T00:00:00+00:00")
+    page = BeautifulSoup(refresh_index(tmp_path).read_text(), "html.parser")
+    (row,) = page.select("tbody tr")
+    assert row.th.a["href"] == f"{EXPERIMENT}/r3/report.html"
+    assert row.find("a", string="3 runs")["href"] == f"{EXPERIMENT}/history.html"
+    assert len(row.polyline["points"].split()) == 3
+    assert re.search(r"decode-\d+: drogon\+simdjson [\d.]+ × drogon\+glaze", row.select_one(".lead").get_text())
+
+
+def test_the_history_shows_each_run_with_its_ratios(tmp_path):
+    processed(tmp_path, "first")
+    _, summary = processed(tmp_path, "second")
+    refresh_index(tmp_path)
+    page = BeautifulSoup((tmp_path / EXPERIMENT / "history.html").read_text(), "html.parser")
+    assert len(page.select("article")) == 2
+    leaders = [row for row in summary["comparisons"] if row["family"] == "leader"]
+    shown = [cell.get_text() for cell in page.select(".wb-table tbody td")]
+    assert len(shown) == 2 * (len(leaders) + len({row["workload"] for row in leaders}))
+    assert shown.count("leader") == 4
+
+
+def test_a_run_that_measured_nothing_has_its_row_and_its_history(tmp_path):
+    for run_id in ("first", "second"):
+        folder, summary = processed(tmp_path, run_id)
+        (folder / "summary.json").write_text(json.dumps(summary | {"cells": [], "comparisons": []}))
+    page = BeautifulSoup(refresh_index(tmp_path).read_text(), "html.parser")
+    assert page.select_one(".headline").get_text()
+    assert page.select_one("svg") is None
+    assert (
+        len(BeautifulSoup((tmp_path / EXPERIMENT / "history.html").read_text(), "html.parser").select("article")) == 2
+    )
+
+
+def test_an_experiment_is_named_as_people_write_it():
+    assert [reports._title(name) for name in ("04-text-json-sql", "06-tcp-proxies")] == [
+        "04 text JSON SQL",
+        "06 TCP proxies",
+    ]
