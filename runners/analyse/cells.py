@@ -33,6 +33,11 @@ generator, and percentiles of service times say nothing of the system."""
 
 _US = 1e-6
 _DESCRIBING = ("operations_count", "records_count", "body_bytes", "generator", "offered_rps")
+_SHAPE = {
+    "connections_count": "connections",
+    "server_cpus_count": "server_cpus_count",
+    "server_threads_count": "server_threads_count",
+}
 # There also where nothing was planned, or nothing measured.
 _ALWAYS = ["system", "server", "codec", "workload", "operations_count", "throughput_rps"]
 _ALWAYS += ["bottleneck", "errors_count", "status"]
@@ -89,7 +94,7 @@ def workload_columns(workload: Workload) -> dict[str, Any]:
         "workload_title": _title(workload),
         "base_workload": workload.base_label,
         "shape": workload.shape.name,
-        "shape_connections_count": np.nan if workload.shape.connections is None else workload.shape.connections,
+        **{f"shape_{name}": _or_nan(getattr(workload.shape, field)) for name, field in _SHAPE.items()},
     }
 
 
@@ -98,7 +103,13 @@ def _title(workload: Workload) -> str:
     words = [workload.name if workload.delay_ms is None else f"{workload.name}-{workload.delay_ms}ms"]
     for size, unit in ((workload.operations, "operation"), (workload.count, "record")):
         words += [] if size is None else [f"{size} {unit}{'' if size == 1 else 's'}"]
-    return ", ".join([*words, *filter(None, [workload.shape.name])])
+    cpus = workload.shape.server_cpus_count
+    words += [workload.shape.name] if workload.shape.name else []
+    return ", ".join([*words, *([] if cpus is None else [f"{cpus} CPU{'' if cpus == 1 else 's'}"])])
+
+
+def _or_nan(count: int | None) -> float:
+    return np.nan if count is None else count
 
 
 def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Workload) -> dict[str, Any]:

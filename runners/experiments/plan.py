@@ -14,16 +14,17 @@ from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.parameter_values import AUTO
 from runners.core.parameters import LIMITS, Parameters, check_parameters
 from runners.core.run_manifest import MachineSurvey, RunManifest, SliceChoice, WindowPlan
-from runners.core.units import format_duration
+from runners.core.units import format_duration, listing
 from runners.core.workloads import WORKLOADS
 from runners.machine.facts import machine_facts, project_facts, raise_open_files_limit
-from runners.machine.topology import plan_with_backend, read_cores
+from runners.machine.topology import plan_pinning, plan_with_backend, read_cores
 from runners.measure.conformance import relay_notes
 from runners.measure.design import Cell
 from runners.measure.load import clamped, in_words
 from runners.measure.machine_survey import SPREAD_LIMIT, STEAL_LIMIT, chosen_slices, with_preflight
 from runners.measure.run import block_seconds
 from runners.measure.run_plan import USABLE_CPUS, RunPlan
+from runners.measure.server_cpus import check_shape
 from runners.present.kit import markup
 from runners.present.kit.markup import Fragment, Group, table
 from runners.store.ledger import Run, check_run_id
@@ -53,7 +54,9 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
     clamped(parameters, raise_open_files_limit(), client_ports().count)
     given = (parameters.server_cpus, parameters.generator_cpus, parameters.backend_cpus)
-    plan_with_backend(read_cores(USABLE_CPUS), *given)
+    cores = read_cores(USABLE_CPUS)
+    plan_with_backend(cores, *given)
+    check_shape(parameters, plan_pinning(cores, *given[:2]))
     if parameters.run_id:
         run = Run(notebook, check_run_id(parameters.run_id))
         if run.exists:
@@ -65,7 +68,7 @@ def planned(plan: RunPlan) -> Fragment:
     """Return the plan of the experiment as a table."""
     profile, per_block_s = (
         plan.profile,
-        block_seconds(plan.design, plan.profile, plan.parameters.connections),
+        block_seconds(plan.design, plan.profile, plan.connections),
     )
     most = max(profile.sure_blocks * per_block_s, min(profile.budget_minutes * 60, profile.max_blocks * per_block_s))
     facts = {
@@ -79,7 +82,7 @@ def planned(plan: RunPlan) -> Fragment:
         "time slices": _why_slices(plan),
         "load": f"{' and '.join(generator.name for generator in plan.generators)}, {_connections(plan)} connections, "
         f"{plan.threads} thread(s), closed loop where the plan says no rate",
-        "CPUs": ", ".join(f"{role} {cpus}" for role, cpus in plan.pinning.as_dict().items()),
+        "CPUs": ", ".join(f"{role} {cpus}" for role, cpus in plan.pinning.as_dict().items()) + _steps(plan),
     } | ({"left out": " ".join(in_words(plan.left_out))} if plan.left_out else {})
     return plan_table([(cell.workload.label, cell.system.name, _path(plan, cell)) for cell in plan.design.cells], facts)
 
@@ -109,8 +112,23 @@ def _why_slices(plan: RunPlan) -> str:
 
 
 def _connections(plan: RunPlan) -> str:
-    counts = [cell.workload.shape.connections or plan.parameters.connections for cell in plan.design.cells]
+    counts = [cell.workload.shape.connections or plan.connections for cell in plan.design.cells]
     return ", ".join(map(str, sorted(set(counts))))
+
+
+def _steps(plan: RunPlan) -> str:
+    """Say on how many CPUs servers run, where that is compared."""
+    if plan.steps is None:
+        return ""
+    shared = f"; at fixed rates also {_numbers(plan.steps.shared)}, shared with the load generator"
+    alone = (
+        f"; each server on {_numbers(plan.steps.alone)} of its CPUs, server_threads {plan.parameters.server_threads}"
+    )
+    return alone + shared * bool(plan.steps.shared)
+
+
+def _numbers(counts: Sequence[int]) -> str:
+    return listing([str(count) for count in counts])
 
 
 def _path(plan: RunPlan, cell: Cell) -> str:

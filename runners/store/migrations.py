@@ -106,14 +106,29 @@ def trial_from_6(trial: dict[str, Any]) -> dict[str, Any]:
     return trial | {"schema": "wrkbook.trial/7"}
 
 
+def run_from_6(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 6 as one of schema 7, whose loads may have a number of server CPUs of their own."""
+    return manifest | {"schema": "wrkbook.run/7"}
+
+
+def trial_from_7(trial: dict[str, Any]) -> dict[str, Any]:
+    """Return a trial of schema 7 as one of schema 8, whose loads may have a number of server CPUs of their own."""
+    return trial | {"schema": "wrkbook.trial/8"}
+
+
 RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/1": run_from_1,
     "wrkbook.run/2": run_from_2,
     "wrkbook.run/3": run_from_3,
     "wrkbook.run/4": run_from_4,
     "wrkbook.run/5": run_from_5,
+    "wrkbook.run/6": run_from_6,
 }
-TRIAL_MIGRATIONS: Migrations = {"wrkbook.trial/5": trial_from_5, "wrkbook.trial/6": trial_from_6}
+TRIAL_MIGRATIONS: Migrations = {
+    "wrkbook.trial/5": trial_from_5,
+    "wrkbook.trial/6": trial_from_6,
+    "wrkbook.trial/7": trial_from_7,
+}
 
 
 def _window_from_5(window: dict[str, Any]) -> dict[str, Any]:
