@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,9 @@ _GROWTH = [*_CELL, *(f"throughput{end}_rps" for end in _ENDS), "bottleneck", "li
 _GROWTH += [f"{name}{end}_ratio" for name in ("speedup", "efficiency") for end in _ENDS]
 _COSTS = [*_CELL, "offered_rps", "shared", *(f"cpu_per_request{end}_s" for end in _ENDS), "cpu_user_per_request_s"]
 _COSTS += ["cpu_system_per_request_s", *(f"cost{end}_ratio" for end in _ENDS)]
+
+# The fewest CPUs, which the others are compared with.
+_ITSELF = Interval(1.0, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def _growth(results: Results, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
             continue
         first = measured.iloc[0]
         ideal = row["cpus_count"] / first["cpus_count"]
-        found = Interval(1.0, 1.0, 1.0)
+        found = _ITSELF
         if row["workload"] != first["workload"]:
             ends = results.paired((row["system"], row["workload"]), (row["system"], first["workload"]))
             found = Interval(ends["ratio"], ends["ratio_low"], ends["ratio_high"])
@@ -103,7 +107,7 @@ def _costs(results: Results, rows: pd.DataFrame, planned: int) -> Iterator[dict[
         about = {"shared": row["cpus_count"] > planned, "offered_rps": rate}
         if first is not None and len(launches[row["workload"]]):
             ratio = compare_sides(launches[row["workload"]], launches[first]).interval
-            about |= as_columns(ratio if row["workload"] != first else Interval(1.0, 1.0, 1.0), "cost", "_ratio")
+            about |= as_columns(ratio if row["workload"] != first else _ITSELF, "cost", "_ratio")
         yield row | about
 
 

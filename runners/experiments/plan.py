@@ -84,7 +84,10 @@ def planned(plan: RunPlan) -> Fragment:
         f"{plan.threads} thread(s), closed loop where the plan says no rate",
         "CPUs": ", ".join(f"{role} {cpus}" for role, cpus in plan.pinning.as_dict().items()) + _steps(plan),
     } | ({"left out": " ".join(in_words(plan.left_out))} if plan.left_out else {})
-    return plan_table([(cell.workload.label, cell.system.name, _path(plan, cell)) for cell in plan.design.cells], facts)
+    # On each number of CPUs the same requests are sent.
+    labels = [cell.workload.base_label if plan.steps else cell.workload.label for cell in plan.design.cells]
+    rows = [(label, cell.system.name, _path(plan, cell)) for label, cell in zip(labels, plan.design.cells, strict=True)]
+    return plan_table(list(dict.fromkeys(rows)), facts)
 
 
 def _how(plan: RunPlan) -> str:

@@ -53,7 +53,7 @@ def _throughput(results: Results, scaling: Scaling) -> Chart:
             _line(ax, x, own, names, look[system], own["limited"].to_numpy(bool))
             ideal = own["throughput_rps"].iloc[0] * own["ideal_ratio"].to_numpy(float)
             ax.plot(x, ideal, color=look[system].color, linewidth=0.8, linestyle=_DASHED, zorder=1)
-        ax.set_yscale("log")
+        _upwards(ax, log=10)
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter(
             FuncFormatter(lambda value, _: amount(value, RATES).replace(" requests/s", "").replace("requests/s", ""))
@@ -90,7 +90,7 @@ def _speedup(results: Results, scaling: Scaling) -> Chart:
                 ax.plot(grid, shown, color=look[system].color, linewidth=1.0, zorder=1)
         ends = np.array([rows["cpus_count"].min(), rows["cpus_count"].max()], dtype=float)
         ax.plot(ends, ends / ends[0], color=QUIET, linewidth=1.0, linestyle=_DASHED, zorder=1)
-        ax.set_yscale("log", base=2)
+        _upwards(ax, log=2)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} ×"))
         _cpu_axis(ax, rows, "speed-up")
     return chart
@@ -109,7 +109,8 @@ def cost(results: Results, scaling: Scaling) -> Chart:
         names = ("cpu_per_request_s", "cpu_per_request_low_s", "cpu_per_request_high_s")
         for system, own, x in _lines(rows, names[0]):
             _line(ax, x, own, names, look[system], own["shared"].to_numpy(bool))
-        ax.set_ylim(0, None)
+        _upwards(ax)
+        ax.set_ylim(bottom=0)
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_duration(value) if value else "0"))
         rates = ordered(rows["offered_rps"].dropna().astype(str))
         _cpu_axis(ax, rows, f"CPU per request at {', '.join(f'{float(rate):,.0f}/s' for rate in rates)}")
@@ -174,6 +175,14 @@ def _line(
         ax.plot(x[where], value[where], style.marker, color=style.color, markerfacecolor=face, markersize=5, zorder=3)
 
 
+def _upwards(ax: Axes, log: int | None = None) -> None:
+    """Scale the axis of values to what is drawn, upwards: panels of rows run downwards."""
+    if log:
+        ax.set_yscale("log", base=log)
+    ax.autoscale(axis="y")
+    ax.set_ylim(*sorted(ax.get_ylim()))
+
+
 def _cpu_axis(ax: Axes, rows: pd.DataFrame, label: str) -> None:
     """Scale the axis of CPUs by powers of two, with a tick at each number that was measured."""
     counts = sorted(rows["cpus_count"].unique())
@@ -183,5 +192,4 @@ def _cpu_axis(ax: Axes, rows: pd.DataFrame, label: str) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("server CPUs")
     ax.set_ylabel(label)
-    ax.autoscale(axis="y")
     ax.grid()

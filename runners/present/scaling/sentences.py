@@ -48,9 +48,10 @@ def grown(results: Results, scaling: Scaling, base: str) -> str:
         "speedup_ratio", ascending=False, kind="stable"
     )
     ends = [row for _, row in (known if len(known) < 2 else known.iloc[[0, -1]]).iterrows()]
-    parts = [f"{row['system']} {_speedup(row)}, {amount(row['efficiency_ratio'], PERCENT)} of ideal" for row in ends]
+    shares = [f"{amount(row['efficiency_ratio'], PERCENT)} of ideal growth" for row in ends]
+    said = [f"{row['system']} {_speedup(row)}, {share}" for row, share in zip(ends, shares, strict=True)]
     fewest, most = int(rows["cpus_count"].min()), int(rows["cpus_count"].max())
-    return f"{title}: from {_cpus(fewest)} to {most}, throughput grows most with {'; least with '.join(parts)}."
+    return f"{title}: on {_cpus(most)} a system serves this multiple of its throughput on {fewest}: {'; '.join(said)}."
 
 
 def _speedup(row: Mapping[str, Any]) -> str:
@@ -61,9 +62,9 @@ def _speedup(row: Mapping[str, Any]) -> str:
 
 def _at_one_count(rows: pd.DataFrame, title: str) -> str:
     rows = rows.sort_values("throughput_rps", ascending=False, kind="stable")
-    parts = [f"{row['system']} {_rate(row)}" for _, row in rows.iterrows()]
-    ends = [f"most with {parts[0]}", *([f"least with {parts[-1]}"] if len(parts) > 1 else [])]
-    return f"{title} on {_cpus(int(rows['cpus_count'].iloc[0]))}: {listing(ends)}."
+    parts = [f"{row['system']} serves {{}}, {_rate(row)}" for _, row in rows.iterrows()]
+    ends = [parts[0].format("most"), *(part.format("least") for part in parts[1:][-1:])]
+    return f"{title} on {_cpus(int(rows['cpus_count'].iloc[0]))}: {'; '.join(ends)}."
 
 
 def _rate(row: Mapping[str, Any]) -> str:
