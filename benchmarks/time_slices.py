@@ -144,7 +144,7 @@ def launch(settings: BlockSettings, number: int, cells: Sequence[Cell], folder: 
     trials = [begin(settings, number, cell, folder) for cell in cells]
     for trial, port in zip(trials, stack.enter_context(hold_ports(len(trials))), strict=True):
         server = trial.cell.system.server
-        process = ServerProcess(settings.artifacts[server], port, settings.cpus(server), 0)
+        process = ServerProcess(settings.artifacts[server], port, settings.cpus(trial.cell), 0)
         try:
             trial.launched(stack.enter_context(process))
         except WrkbookError as error:

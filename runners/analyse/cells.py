@@ -32,6 +32,11 @@ generator, and percentiles of service times say nothing of the system."""
 
 _US = 1e-6
 _DESCRIBING = ("operations_count", "records_count", "body_bytes", "generator", "offered_rps")
+_SHAPE = {
+    "connections_count": "connections",
+    "server_cpus_count": "server_cpus_count",
+    "server_threads_count": "server_threads_count",
+}
 # There also where nothing was planned, or nothing measured.
 _ALWAYS = ["system", "server", "codec", "workload", "operations_count", "throughput_rps"]
 _ALWAYS += ["bottleneck", "errors_count", "status"]
@@ -87,7 +92,7 @@ def workload_columns(workload: Workload) -> Row:
         "workload_title": workload_title(workload),
         "base_workload": workload.base_label,
         "shape": workload.shape.name,
-        "shape_connections_count": np.nan if workload.shape.connections is None else workload.shape.connections,
+        **{f"shape_{name}": _or_nan(getattr(workload.shape, field)) for name, field in _SHAPE.items()},
     }
 
 
@@ -96,7 +101,13 @@ def workload_title(workload: Workload) -> str:
     words = [workload.name if workload.delay_ms is None else f"{workload.name}-{workload.delay_ms}ms"]
     for size, unit in ((workload.operations, "operation"), (workload.count, "record")):
         words += [] if size is None else [f"{size} {unit}{'' if size == 1 else 's'}"]
-    return ", ".join([*words, *filter(None, [workload.shape.name])])
+    cpus = workload.shape.server_cpus_count
+    words += [workload.shape.name] if workload.shape.name else []
+    return ", ".join([*words, *([] if cpus is None else [f"{cpus} CPU{'' if cpus == 1 else 's'}"])])
+
+
+def _or_nan(count: int | None) -> float:
+    return np.nan if count is None else count
 
 
 def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Workload) -> Row:
@@ -130,7 +141,11 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Worklo
     estimate, windows = geometric_mean_interval(launches.to_numpy()), sound[sound["kind"] == WINDOW]
     row |= _throughput(windows, estimate)
     row["achieved_fraction"] = _achieved(windows, estimate.value)
-    row |= _latency([*launch_histograms(tables.latency, system, workload).values()], sound)
+    times = _latency([*launch_histograms(tables.latency, system, workload).values()], sound)
+    if measured.shape.server_cpus_count is not None and measured.shape.rate_rps is not None:
+        # Late sends make no such trial void: see the check of the schedule.
+        times = dict.fromkeys(times, np.nan)
+    row |= times
     return row | _cost(_of(tables.usage, system, workload), sound)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -21,6 +22,7 @@ _REMEDY = 'write a percentile and a limit in µs, ms or s, for example "p99 <= 5
 AUTO = "auto"
 AUTO_SLICE_MS = 100
 _MOST_SLICE_MS = 1000
+_THREADS = re.compile(r"(?P<factor>[1-9][0-9]?)x|(?P<number>[1-9][0-9]{0,3})")
 
 Share = Annotated[float, Field(gt=0, le=100)]
 Rate = Annotated[float, Field(gt=0, le=1e7)]
@@ -93,6 +95,33 @@ def slices_text(value: object) -> str:
     if not (text.isascii() and text.isdigit() and int(text) <= _MOST_SLICE_MS):
         raise ValueError(f"must be {AUTO}, or whole milliseconds from 0 (windows in one piece) to {_MOST_SLICE_MS}")
     return str(int(text))
+
+
+def threads_text(value: object) -> str:
+    """Return the parameter ``server_threads`` as text, whether it was given as text or as a whole number."""
+    text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    if not _THREADS.fullmatch(text):
+        raise ValueError("must be a multiple of the CPUs from 1x to 99x, or a number of threads from 1 to 9999")
+    return text
+
+
+def threads_on(text: str, cpus_count: int) -> int:
+    """Return with how many threads a server is started on so many CPUs: ``2x`` on 4 is 8, ``16`` is 16."""
+    found = _THREADS.fullmatch(text)
+    assert found is not None, "it was checked by threads_text"
+    return int(found["factor"]) * cpus_count if found["factor"] else int(found["number"])
+
+
+def problems_of_sizes(name: str, sizes: Sequence[int], most: int) -> list[str]:
+    """Return what is wrong with a list of numbers: one that is out of bounds, or given twice."""
+    problems = [f"parameter {name}: {size} is not from 1 to {most}" for size in sizes if not 1 <= size <= most]
+    return [*problems, f"parameter {name}: a value is given twice"] if len(set(sizes)) != len(sizes) else problems
+
+
+def unknown(name: str, known: Iterable[str]) -> str:
+    """Return the problem of an unknown parameter, with the nearest known one."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"unknown parameter {name}" + (f" (did you mean {close[0]}?)" if close else "")
 
 
 def stated_objectives(texts: list[str]) -> list[str]:

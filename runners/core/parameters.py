@@ -6,7 +6,6 @@ means in all notebooks: type, bounds, description.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
@@ -20,8 +19,11 @@ from runners.core.parameter_values import (
     Rate,
     Share,
     known_workloads,
+    problems_of_sizes,
     slices_text,
     stated_objectives,
+    threads_text,
+    unknown,
 )
 from runners.core.project import assigned, declared_parameters
 
@@ -60,7 +62,9 @@ LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
 
 
 # The largest item of each list of numbers.
-_MOST = {"batch_sizes": 4096, "counts": 500, "connection_counts": 60_000, "blog_connection_counts": 60_000}
+_MOST = {"batch_sizes": 4096, "counts": 500, "connection_counts": 60_000, "blog_connection_counts": 60_000} | {
+    "cpu_counts": 1024
+}
 
 
 class Parameters(BaseModel):
@@ -88,6 +92,11 @@ class Parameters(BaseModel):
     server_cpus: str = Field("", description="CPUs of the servers, for example 0-3; empty: planned from the topology")
     generator_cpus: str = Field("", description="CPUs of the load generator; empty: planned from the topology")
     backend_cpus: str = Field("", description="CPUs of what runs behind the servers; empty: planned")
+    cpu_counts: list[int] = Field([], description="server CPUs to compare; empty: 1, 2, 4 … up to all that are planned")
+    server_threads: Annotated[str, BeforeValidator(threads_text)] = Field(
+        "1x", description="threads of a server: 1x, 2x … for each of its CPUs, or a number"
+    )
+    shape: Literal["", "as-published"] = Field("", description="threads, connections and CPUs as published")
     precision: float = Field(
         0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
     )
@@ -193,7 +202,7 @@ def validated(
         Naming each unknown parameter (with the nearest known one) and each value of a wrong type or out of bounds.
     """
     known = known or list(model.model_fields)
-    problems = [_unknown(name, known) for name in values if name not in known]
+    problems = [unknown(name, known) for name in values if name not in known]
     # A whole number is a fine value for a parameter that takes any.
     floats = {name for name, field in model.model_fields.items() if field.annotation is float}
     kept = {
@@ -210,7 +219,7 @@ def validated(
         ]
         raise WrkbookError("; ".join(problems), _remedy(known, whose)) from error
     for name, most in _MOST.items():
-        problems += _problems_of_sizes(name, getattr(parameters, name, []), most)
+        problems += problems_of_sizes(name, getattr(parameters, name, []), most)
     if problems:
         raise WrkbookError("; ".join(problems), _remedy(known, whose))
     return parameters
@@ -228,16 +237,6 @@ def from_notebook(namespace: Mapping[str, Any], model: type[BaseModel] = Paramet
         for name, _ in assigned(source)
     ]
     return {name: namespace[name] for name in [*model.model_fields, *injected] if name in namespace}
-
-
-def _problems_of_sizes(name: str, sizes: list[int], most: int) -> list[str]:
-    problems = [f"parameter {name}: {size} is not from 1 to {most}" for size in sizes if not 1 <= size <= most]
-    return [*problems, f"parameter {name}: a value is given twice"] if len(set(sizes)) != len(sizes) else problems
-
-
-def _unknown(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"unknown parameter {name}" + (f" (did you mean {close[0]}?)" if close else "")
 
 
 def _remedy(known: Iterable[str], whose: str) -> str:

@@ -12,8 +12,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-TRIAL_SCHEMA = "wrkbook.trial/7"
-RUN_SCHEMA = "wrkbook.run/8"
+TRIAL_SCHEMA = "wrkbook.trial/8"
+RUN_SCHEMA = "wrkbook.run/9"
 SUMMARY_SCHEMA = "wrkbook.summary/5"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
@@ -77,6 +77,10 @@ class LoadProfile:
         Seconds of a window; None: the profile's.
     objectives : tuple[str, ...]
         Objectives of a capacity search, as :mod:`runners.core.parameter_values` writes them.
+    server_cpus_count : int | None
+        Number of CPUs on which the server runs; None: all that are planned for servers.
+    server_threads_count : int | None
+        Number of threads with which it is started; None: one for each of its CPUs.
     """
 
     name: str = ""
@@ -87,6 +91,16 @@ class LoadProfile:
     requested_rps: float | None = None
     window_s: float | None = None
     objectives: tuple[str, ...] = ()
+    server_cpus_count: int | None = None
+    server_threads_count: int | None = None
+
+    @property
+    def label(self) -> str:
+        """Return the part of a label that stands for this load: its name, and the number of server CPUs where that is its own."""
+        cpus = (
+            "" if self.server_cpus_count is None else f"{self.server_cpus_count}cpu{'s' * (self.server_cpus_count > 1)}"
+        )
+        return "-".join(filter(None, [self.name, cpus]))
 
 
 @dataclass(frozen=True)
@@ -116,7 +130,7 @@ class Workload:
     @property
     def label(self) -> str:
         """Return a short unique text for columns and file names: ``decode-10``, ``ping-delay-10ms``, ``sql2-20``, ``json10@20000``."""
-        return f"{self.base_label}@{self.shape.name}" if self.shape.name else self.base_label
+        return f"{self.base_label}@{self.shape.label}" if self.shape.label else self.base_label
 
     @property
     def base_label(self) -> str:

@@ -163,4 +163,4 @@ class TrialRecord(Record):
     @property
     def base_workload(self) -> str:
         """Return the label of the workload without its load."""
-        return self.workload.removesuffix(f"@{self.shape.name}") if self.shape.name else self.workload
+        return self.workload.removesuffix(f"@{self.shape.label}") if self.shape.label else self.workload

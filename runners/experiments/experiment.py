@@ -61,6 +61,7 @@ class Experiment:
     also : cells that are measured besides, and not compared
     profiles : the amount of measuring, where it differs from that of other experiments
     same_servers : whether a workload that no named system serves is measured on the other systems of their servers
+    by_cpus : whether each cell is measured on several numbers of server CPUs (:mod:`runners.measure.server_cpus`)
 
     Raises
     ------
@@ -86,6 +87,7 @@ class Experiment:
         also: Sequence[Cell] = (),
         profiles: Mapping[str, Profile] = PROFILES,
         same_servers: bool = False,
+        by_cpus: bool = False,
     ) -> None:
         self.selected_runs: dict[str, str] | None = None  # for the manifest
         self.run_plan = plan_run(
@@ -104,6 +106,7 @@ class Experiment:
             also=also,
             profiles=profiles,
             same_servers=same_servers,
+            by_cpus=by_cpus,
         )
 
     @property
@@ -221,7 +224,7 @@ class Experiment:
                 {tool.name: artifacts[tool.built_by].folder for tool in plan.generators if tool.built_by},
             ),
             profile=plan.profile,
-            connections=self.parameters.connections,
+            connections=plan.connections,
             threads=plan.threads,
             body_style=self.parameters.body_style,
             seed=self.parameters.seed,

@@ -14,17 +14,18 @@ from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.parameter_values import AUTO
 from runners.core.parameters import LIMITS, Parameters, check_parameters
 from runners.core.run_manifest import MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
-from runners.core.units import format_duration
+from runners.core.units import format_duration, listing
 from runners.core.workloads import WORKLOADS
 from runners.experiments.method import method
 from runners.machine.facts import machine_facts, project_facts, raise_open_files_limit
-from runners.machine.pinning import plan_with_backend
+from runners.machine.pinning import plan_pinning, plan_with_backend
 from runners.measure.conformance import relay_notes
 from runners.measure.design import Cell
 from runners.measure.load import clamped, in_words
 from runners.measure.machine_survey import SPREAD_LIMIT, STEAL_LIMIT, chosen_slices, with_preflight
 from runners.measure.run import block_seconds
 from runners.measure.run_plan import USABLE_CPUS, RunPlan
+from runners.measure.server_cpus import check_shape
 from runners.measure.this_machine import this_topology, usable_cores
 from runners.present.kit import markup
 from runners.present.kit.markup import Fragment, Group, joined, table
@@ -55,6 +56,7 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
     clamped(parameters, raise_open_files_limit(), client_ports().count)
     given = (parameters.server_cpus, parameters.generator_cpus, parameters.backend_cpus)
+    check_shape(parameters, plan_pinning(usable_cores(USABLE_CPUS), *given[:2]))
     if parameters.run_id:
         run = Run(notebook, check_run_id(parameters.run_id))
         if run.exists:
@@ -68,7 +70,7 @@ def planned(plan: RunPlan) -> Fragment:
     """Return the method of the experiment in sentences, and its plan as a table."""
     profile, per_block_s = (
         plan.profile,
-        block_seconds(plan.design, plan.profile, plan.parameters.connections),
+        block_seconds(plan.design, plan.profile, plan.connections),
     )
     most = max(profile.sure_blocks * per_block_s, min(profile.budget_minutes * 60, profile.max_blocks * per_block_s))
     facts = {
@@ -82,12 +84,12 @@ def planned(plan: RunPlan) -> Fragment:
         "time slices": _why_slices(plan),
         "load": f"{' and '.join(generator.name for generator in plan.generators)}, {_connections(plan)} connections, "
         f"{plan.threads} thread(s), closed loop where the plan says no rate",
-        "CPUs": ", ".join(f"{role} {cpus}" for role, cpus in plan.pinning.as_dict().items()),
+        "CPUs": ", ".join(f"{role} {cpus}" for role, cpus in plan.pinning.as_dict().items()) + _steps(plan),
     } | ({"left out": " ".join(in_words(plan.left_out))} if plan.left_out else {})
-    cells = plan_table(
-        [(cell.workload.label, cell.system.name, _path(plan, cell)) for cell in plan.design.cells], facts
-    )
-    return joined(method(plan).fragment, cells)
+    # On each number of CPUs the same requests are sent.
+    labels = [cell.workload.base_label if plan.steps else cell.workload.label for cell in plan.design.cells]
+    rows = [(label, cell.system.name, _path(plan, cell)) for label, cell in zip(labels, plan.design.cells, strict=True)]
+    return joined(method(plan).fragment, plan_table(list(dict.fromkeys(rows)), facts))
 
 
 def _how(plan: RunPlan) -> str:
@@ -115,8 +117,23 @@ def _why_slices(plan: RunPlan) -> str:
 
 
 def _connections(plan: RunPlan) -> str:
-    counts = [cell.workload.shape.connections or plan.parameters.connections for cell in plan.design.cells]
+    counts = [cell.workload.shape.connections or plan.connections for cell in plan.design.cells]
     return ", ".join(map(str, sorted(set(counts))))
+
+
+def _steps(plan: RunPlan) -> str:
+    """Say on how many CPUs servers run, where that is compared."""
+    if plan.steps is None:
+        return ""
+    shared = f"; at fixed rates also {_numbers(plan.steps.shared)}, shared with the load generator"
+    alone = (
+        f"; each server on {_numbers(plan.steps.alone)} of its CPUs, server_threads {plan.parameters.server_threads}"
+    )
+    return alone + shared * bool(plan.steps.shared)
+
+
+def _numbers(counts: Sequence[int]) -> str:
+    return listing([str(count) for count in counts])
 
 
 def _path(plan: RunPlan, cell: Cell) -> str:

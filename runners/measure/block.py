@@ -141,9 +141,15 @@ def _systems_in_time_slices(systems_count: int) -> str:
 
 def _launch(trials: Sequence[Trial], settings: BlockSettings, port: int, stack: ExitStack) -> None:
     """Launch the one system of `trials`; if that fails, it is their failure."""
-    server = trials[0].cell.system.server
+    cell = trials[0].cell
     backend = next((trial.backend for trial in trials if trial.backend), None)
-    process = ServerProcess(settings.artifacts[server], port, settings.cpus(server), backend.port if backend else 0)
+    process = ServerProcess(
+        settings.artifacts[cell.system.server],
+        port,
+        settings.cpus(cell),
+        backend.port if backend else 0,
+        cell.workload.shape.server_threads_count,
+    )
     try:
         stack.enter_context(process)
     except WrkbookError as error:

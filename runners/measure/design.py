@@ -51,6 +51,10 @@ class Design:
         """The distinct systems: each is a process of its own in every block."""
         return list(dict.fromkeys(cell.system for cell in self.cells))
 
+    def of(self, system: System) -> list[Cell]:
+        """Return the cells of one system."""
+        return [cell for cell in self.cells if cell.system == system]
+
     def without(self, excluded: Collection[System | Cell]) -> list[Cell]:
         """Return the cells that are not `excluded`, and whose system is not."""
         return [cell for cell in self.cells if cell not in excluded and cell.system not in excluded]
@@ -207,7 +211,14 @@ class BlockSettings:
     search_ranges: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     poisson: bool = True
 
-    def cpus(self, server: str) -> list[int]:
-        """Return the CPUs on which `server` runs: a backend that serves a workload itself stays on the backends'."""
-        backend = self.artifacts[server].server.role == "backend"
-        return list(self.source.plan.backend if backend else self.source.plan.server)
+    def cpus(self, cell: Cell) -> list[int]:
+        """Return the CPUs on which a cell's server runs: all that are planned, or the first of them where its load says how many.
+
+        A backend that serves a workload itself stays on the backends'. More CPUs than are planned are the load generator's, too.
+        """
+        plan = self.source.plan
+        if self.artifacts[cell.system.server].server.role == "backend":
+            return list(plan.backend)
+        every = [*plan.server, *(cpu for cpu in plan.generator if cpu not in plan.server)]
+        count = cell.workload.shape.server_cpus_count
+        return every[: len(plan.server) if count is None else count]

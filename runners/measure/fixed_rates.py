@@ -158,10 +158,18 @@ def with_rates(design: Design, planned: PlannedRates | None) -> Design:
             else loads
         )
         for load in as_planned:
-            at_rate = replace(workload, shape=load.shape)
-            own = [cell for cell in design.cells if cell.workload == workload and _takes_part(cell.system, load)]
-            cells |= dict.fromkeys(Cell(cell.system, at_rate) for cell in own)
-            compared |= {at_rate: None} if workload in design.compared and own else {}
+            own = workload.shape
+            at_rate = replace(
+                workload,
+                shape=replace(
+                    load.shape,
+                    server_cpus_count=own.server_cpus_count,
+                    server_threads_count=own.server_threads_count,
+                ),
+            )
+            cells_of = [cell for cell in design.cells if cell.workload == workload and _takes_part(cell.system, load)]
+            cells |= dict.fromkeys(Cell(cell.system, at_rate) for cell in cells_of)
+            compared |= {at_rate: None} if workload in design.compared and cells_of else {}
     return replace(design, cells=tuple(cells), compared=tuple(compared))
 
 

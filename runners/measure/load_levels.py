@@ -114,11 +114,13 @@ def rounded(rate_rps: float) -> float:
 
 
 def _pilots(design: Design) -> list[Cell]:
-    """Return the cells whose rates are to be planned, without a rate."""
-    cells = (
+    """Return the cells whose rates are to be planned, without a rate; on the smallest number of server CPUs, where there are several."""
+    cells = [
         cell for cell in design.cells if cell.workload.shape.name in (LEVELS, CAPACITY) and not cell.system.control
-    )
-    return list(dict.fromkeys(Cell(cell.system, replace(cell.workload, shape=PILOT)) for cell in cells))
+    ]
+    fewest = min((cell.workload.shape.server_cpus_count or 0 for cell in cells), default=0) or None
+    shape = replace(PILOT, server_cpus_count=fewest)
+    return list(dict.fromkeys(Cell(cell.system, replace(cell.workload, shape=shape)) for cell in cells))
 
 
 def _loads(levels: LoadLevels, label: str, capacities: Mapping[str, float], most_rps: float) -> list[PlannedLoad]:

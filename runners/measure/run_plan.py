@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from runners.core.load import Generator
-from runners.core.parameters import PROFILES, Parameters, Profile
+from runners.core.parameters import PROFILES, Parameters, Profile, changed_parameters
 from runners.core.records import LoadProfile
 from runners.generators.registry import generator_named
 from runners.machine.facts import raise_open_files_limit
@@ -18,6 +18,14 @@ from runners.measure.design import DELAYS_MS, Cell, Design, design, load_shapes,
 from runners.measure.fixed_rates import FixedRateLoad, with_rates
 from runners.measure.load import LeftOut, clamped
 from runners.measure.load_levels import CEILING, LoadLevels
+from runners.measure.server_cpus import (
+    CpuSteps,
+    connections_for,
+    cpu_steps,
+    generator_threads,
+    most_threads,
+    with_server_cpus,
+)
 from runners.measure.this_machine import usable_cores
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue, Server
@@ -37,11 +45,12 @@ class RunPlan:
     design : the cells; rates that are planned from the machine's capacity are in it once the run exists
     fixed_rate_loads : loads whose rates are planned when measuring starts, see :mod:`runners.measure.fixed_rates`
     pinning : the CPUs of each role; as recorded once the run exists
-    threads : of the load generator
+    threads, connections : of the load generator
     left_out : numbers of connections that do not fit this machine
     idle_s : seconds for which the idle machine is watched, where it is part of the question; else 0
     load_levels : rates that are planned as shares of capacities when measuring starts, see :mod:`runners.measure.load_levels`
     profiles : the amount of measuring by the parameter `profile`
+    steps : the numbers of server CPUs, where the experiment compares them
     """
 
     run: Run
@@ -51,10 +60,12 @@ class RunPlan:
     fixed_rate_loads: Sequence[FixedRateLoad]
     pinning: PinningPlan
     threads: int
+    connections: int
     left_out: tuple[LeftOut, ...]
     idle_s: float = 0.0
     load_levels: LoadLevels | None = None
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
+    steps: CpuSteps | None = None
 
     @cached_property
     def servers(self) -> list[Server]:
@@ -82,7 +93,7 @@ class RunPlan:
     def times_builds(self) -> bool:
         """Return whether builds are timed: as the parameter says; else where memory is in question, but not in a quick run."""
         wanted, quick = self.parameters.build_times, self.parameters.profile == "quick"
-        return wanted == "yes" or (not wanted and self.design.fresh and not quick)
+        return wanted == "yes" or (not wanted and bool(self.parameters.connection_counts) and not quick)
 
     @property
     def profile(self) -> Profile:
@@ -113,6 +124,7 @@ def plan_run(
     also: Sequence[Cell] = (),
     profiles: Mapping[str, Profile] = PROFILES,
     same_servers: bool = False,
+    by_cpus: bool = False,
 ) -> RunPlan:
     """Plan a run; the arguments are those of :class:`runners.experiments.experiment.Experiment`.
 
@@ -150,7 +162,10 @@ def plan_run(
         run.read().rates if run.exists else None,
     )
     pinning = _pinning(run, parameters, behind=bool(backends_of(catalogue, planned)))
-    threads = min(parameters.generator_threads or len(pinning.generator), parameters.connections)
+    steps = cpu_steps(parameters, pinning) if by_cpus else None
+    planned = with_server_cpus(planned, steps, parameters.server_threads) if steps else planned
+    chosen = bool(changed_parameters({"connections": parameters.connections}, experiment))
+    connections = connections_for(parameters, most_threads(planned, pinning), chosen=chosen)
     return RunPlan(
         run,
         parameters,
@@ -158,11 +173,13 @@ def plan_run(
         planned,
         fixed_rate_loads,
         pinning,
-        threads,
+        generator_threads(parameters, pinning.generator, connections),
+        connections,
         left_out,
         idle_s,
         load_levels,
         profiles,
+        steps,
     )
 
 

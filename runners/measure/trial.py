@@ -177,9 +177,12 @@ class Trial:
         )
 
     def _generator_is_alone(self, settings: BlockSettings) -> bool:
-        """Return whether neither the server nor its backend runs on a CPU of the load generator."""
-        servers = [self.cell.system.server, *([self.service.backend] if self.service.backend else [])]
-        used = {cpu for server in servers for cpu in settings.cpus(server)}
+        """Return whether neither the server nor its backend runs on a CPU of the load generator, in any cell of the system.
+
+        A generator that spins changes what a request costs the server: its CPU need not be woken. So all cells of a system are alike.
+        """
+        used = {cpu for cell in settings.design.of(self.cell.system) for cpu in settings.cpus(cell)}
+        used |= set(settings.source.plan.backend if self.service.backend else ())
         return used.isdisjoint(settings.source.plan.generator)
 
     def _ended(self, when: str) -> bool:
@@ -235,7 +238,7 @@ def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Tri
         response_tolerance=WORKLOADS[workload.name].size_tolerance,
         idle_other_fraction=dict(settings.idle_other),
         work_per_request=WORKLOADS[workload.name].backend_work(workload),
-        cpus=settings.source.plan.as_dict() | {"server": format_cpu_list(settings.cpus(system.server))},
+        cpus=settings.source.plan.as_dict() | {"server": format_cpu_list(settings.cpus(cell))},
         generator=generator,
     )
     prepared = folder / f"{system.name}--{workload.label}".replace("/", "-")

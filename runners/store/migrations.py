@@ -123,6 +123,16 @@ def run_from_7(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | {"schema": "wrkbook.run/8"}
 
 
+def run_from_8(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 8 as one of schema 9, whose loads may have a number of server CPUs of their own."""
+    return manifest | {"schema": "wrkbook.run/9"}
+
+
+def trial_from_7(trial: dict[str, Any]) -> dict[str, Any]:
+    """Return a trial of schema 7 as one of schema 8, whose loads may have a number of server CPUs of their own."""
+    return trial | {"schema": "wrkbook.trial/8"}
+
+
 RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/1": run_from_1,
     "wrkbook.run/2": run_from_2,
@@ -131,8 +141,13 @@ RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/5": run_from_5,
     "wrkbook.run/6": run_from_6,
     "wrkbook.run/7": run_from_7,
+    "wrkbook.run/8": run_from_8,
 }
-TRIAL_MIGRATIONS: Migrations = {"wrkbook.trial/5": trial_from_5, "wrkbook.trial/6": trial_from_6}
+TRIAL_MIGRATIONS: Migrations = {
+    "wrkbook.trial/5": trial_from_5,
+    "wrkbook.trial/6": trial_from_6,
+    "wrkbook.trial/7": trial_from_7,
+}
 
 
 def _window_from_5(window: dict[str, Any]) -> dict[str, Any]:

@@ -37,19 +37,24 @@ class ServerProcess:
     port : int
         Port on loopback; must be free, and held by the caller (:func:`runners.systems.sockets.hold_ports`).
     cpus : list[int]
-        The CPUs that its threads are pinned to; as many threads as CPUs.
+        The CPUs that its threads are pinned to.
     backend_port : int
         Port of the backend; 0 without one.
+    threads : int | None
+        Number of threads with which it is started; None: one for each CPU.
     """
 
     ready_timeout_s = 15.0
 
-    def __init__(self, artifact: Artifact, port: int, cpus: list[int], backend_port: int = 0) -> None:
+    def __init__(
+        self, artifact: Artifact, port: int, cpus: list[int], backend_port: int = 0, threads: int | None = None
+    ) -> None:
         self.artifact = artifact
         self.name = artifact.server.name
         self.port = port
         self.cpus = cpus
         self.backend_port = backend_port
+        self.threads = threads or len(cpus)
         self.startup_s = float("nan")
         self._tail: Tail | None = None
         self._sandbox: subprocess.Popen[bytes] | None = None
@@ -112,7 +117,7 @@ class ServerProcess:
 
     def filled(self, words: list[str]) -> list[str]:
         """Return the words of a manifest with this launch's values in their places."""
-        values = {"{port}": self.port, "{threads}": len(self.cpus), "{backend_port}": self.backend_port}
+        values = {"{port}": self.port, "{threads}": self.threads, "{backend_port}": self.backend_port}
         values["{pool}"] = pool_size(self.cpus)
         return [_fill(word, values) for word in words]
 

@@ -181,9 +181,11 @@ def cost_words(cells: pd.DataFrame, share: pd.Series) -> str:
 def workloads_of(results: Results) -> list[str]:
     """The workloads with at least one number, in the order given; without what a second load generator says of the same.
 
-    Without fixed rates: a throughput that was given ranks nobody, and notebooks that have them speak of them.
+    Without fixed rates: a throughput that was given ranks nobody, and notebooks that have them speak of them. Likewise without numbers
+    of server CPUs.
     """
     cells = measured(results.cells)
+    cells = cells[cells["shape_server_cpus_count"].isna()] if "shape_server_cpus_count" in cells else cells
     cells = cells[cells["offered_rps"].isna()] if is_fixed_rate(cells) else cells
     again = (cells["base_workload"] != cells["workload"]) & cells["base_workload"].isin(cells["workload"])
     return ordered(cells.loc[~again, "workload"])

@@ -1,0 +1,1 @@
+"""Growth with the number of server CPUs: charts, tables, sentences."""
