@@ -21,7 +21,7 @@ LSTOPO_PACKAGE = "hwloc-nox"
 
 # Kinds of the same part whose speeds differ by less are one kind, as hwloc itself decides: favoured cores of Intel and AMD.
 _SAME_SPEED = 0.9
-_CORE_TYPES = ("IntelAtom", "IntelCore")  # ascending
+_CORE_TYPES = {"IntelLowPower": 1, "IntelAtom": 2, "IntelCore": 3, "AMDEfficiency": 1, "AMDPerformance": 2}
 _CPU_SET = re.compile(r"(0x[0-9a-f]{0,8}|)(,(0x[0-9a-f]{0,8}|))*")
 _WORD_BITS = 32
 
@@ -181,28 +181,27 @@ def _node(nodes: list[_Object], core: _Object) -> int:
 def _kinds(root: ElementTree.Element, online: int) -> list[tuple[int, str]]:
     """Return the CPUs and the description of each kind of core, the fastest first.
 
-    They are ranked as hwloc ranks them: by the efficiency that the kernel tells (capacity on ARM), else by type and highest frequency.
-    What cannot be ranked is ordered by its number of CPUs.
+    They are ranked as hwloc ranks them: by the efficiency that the kernel or the processor tells (capacity on ARM), else by type and
+    highest frequency. What cannot be ranked is ordered by its number of CPUs.
     """
-    told = []
-    for element in root.iter("cpukind"):
-        if cpus := _cpus(element, "cpuset", 0) & online:
-            facts = {info.get("name", ""): info.get("value", "") for info in element.iter("info")}
-            told.append((cpus, _number(element.get("forced_efficiency")), facts))
-    by_efficiency = all(efficiency > 0 for _, efficiency, _ in told)
+    told = [(element, _cpus(element, "cpuset", 0) & online) for element in root.iter("cpukind")]
+    forced = all((element.get("forced_efficiency") or "").isdecimal() for element, _ in told)
     ranked = []
-    for cpus, efficiency, facts in told:
-        kind = facts.get("CoreType", "")
+    for element, cpus in told:
+        facts = {info.get("name", ""): info.get("value", "") for info in element.iter("info")}
+        kind, capacity = facts.get("CoreType", ""), _number(facts.get("LinuxCapacity"))
         frequency = _number(facts.get("FrequencyMaxMHz")) or _number(facts.get("FrequencyBaseMHz"))
-        rank = _CORE_TYPES.index(kind) if kind in _CORE_TYPES and not by_efficiency else -1
-        parts = [kind, f"capacity {efficiency}" if by_efficiency else "", f"up to {frequency} MHz" if frequency else ""]
+        efficiency = _number(element.get("forced_efficiency"))
+        rank = (efficiency, 0) if forced else (_CORE_TYPES.get(kind, 0), frequency)
+        parts = [kind, f"capacity {capacity}" if capacity else "", f"up to {frequency} MHz" if frequency else ""]
         name = ", ".join(part for part in parts if part) or "of a kind without a name"
-        part = (kind, facts.get("CPUPart", ""))
-        ranked.append((rank, efficiency if by_efficiency else frequency, cpus.bit_count(), cpus, name, part))
+        ranked.append(
+            (rank, cpus.bit_count(), cpus, name, (kind, facts.get("CPUPart", "")), capacity if forced else frequency)
+        )
     merged: list[tuple[int, str, tuple[str, str], int]] = []
-    for _, speed, _, cpus, name, part in sorted(ranked, reverse=True):
+    for _, _, cpus, name, part, speed in sorted((each for each in ranked if each[2]), reverse=True):
         last = merged[-1] if merged else None
-        if last and last[2] == part and speed and speed >= _SAME_SPEED * last[3]:
+        if last and last[2] == part and 0 < _SAME_SPEED * last[3] <= speed:
             merged[-1] = (last[0] | cpus, *last[1:])
         else:
             merged.append((cpus, name, part, speed))

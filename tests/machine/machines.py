@@ -44,14 +44,14 @@ def hybrid(*groups):
 
 def xml(
     cores: Sequence[Place],
-    kinds: Sequence[tuple[str, dict[str, str], int]] = (),
+    kinds: Sequence[tuple[str, dict[str, str], int | None]] = (),
     offline: Iterable[int] = (),
     refused: Iterable[int] = (),
     memory: Sequence[tuple[int, Iterable[int]]] = (),
 ) -> str:
     """Return the XML of a machine.
 
-    `kinds` are (name, facts, forced efficiency; 0: none), `offline` and `refused` are CPUs, `memory` are further NUMA nodes with CPUs.
+    `kinds` are (name, facts, forced efficiency; None: none), `offline` and `refused` are CPUs, `memory` are further NUMA nodes with CPUs.
     """
     gone = set(offline)
     every = [cpu for core in cores for cpu in core.cpus]
@@ -85,7 +85,7 @@ def xml(
     lines.append("</object>")
     for name, facts, efficiency in kinds:
         own = bits(cpu for core in cores if core.kind == name for cpu in core.cpus if cpu not in gone)
-        forced = f' forced_efficiency="{efficiency}"' if efficiency else ""
+        forced = "" if efficiency is None else f' forced_efficiency="{efficiency}"'
         infos = "".join(f'<info name="{fact}" value="{value}"/>' for fact, value in facts.items())
         lines.append(f'<cpukind cpuset="{own}"{forced}>{infos}</cpukind>')
     return "\n".join([*lines, "</topology>"])
@@ -107,13 +107,18 @@ def _opened(kind, number, cpus):
     return f'<object type="{kind}"{index} cpuset="{bits(cpus)}">'
 
 
-INTEL = [("P", {"CoreType": "IntelCore", "FrequencyMaxMHz": "5000"}, 0), ("E", {"CoreType": "IntelAtom"}, 0)]
-LOW_POWER = [*INTEL, ("L", {"CoreType": "IntelAtom", "FrequencyMaxMHz": "2500"}, 0)]
-LOW_POWER[1] = ("E", {"CoreType": "IntelAtom", "FrequencyMaxMHz": "3800"}, 0)
-STRIX = [("5", {"FrequencyMaxMHz": "5157"}, 0), ("5c", {"FrequencyMaxMHz": "3300"}, 0)]
+INTEL = [("P", {"CoreType": "IntelCore", "FrequencyMaxMHz": "5000"}, None), ("E", {"CoreType": "IntelAtom"}, None)]
+# The processor itself ranks them (CPUID leaves 1A and 80000026), from 0 on.
+LOW_POWER = [
+    ("L", {"CoreType": "IntelLowPower"}, 0),
+    ("E", {"CoreType": "IntelAtom"}, 1),
+    ("P", {"CoreType": "IntelCore"}, 2),
+]
+STRIX = [("5c", {"CoreType": "AMDEfficiency"}, 0), ("5", {"CoreType": "AMDPerformance"}, 1)]
+STRIX_OLD_KERNEL = [("5", {"FrequencyMaxMHz": "5157"}, None), ("5c", {"FrequencyMaxMHz": "3300"}, None)]
 SPARK = [("725", {"LinuxCapacity": "718"}, 718), ("925", {"LinuxCapacity": "1024"}, 1024)]
 PHONE = [("little", {}, 250), ("middle", {}, 800), ("prime", {}, 1024)]
-FAVOURED = [("a", {"FrequencyMaxMHz": "5000"}, 0), ("b", {"FrequencyMaxMHz": "5200"}, 0)]
+FAVOURED = [("a", {"FrequencyMaxMHz": "5000"}, None), ("b", {"FrequencyMaxMHz": "5200"}, None)]
 
 # name → XML, and the CPUs of servers, load generator and notebook.
 MACHINES = {
@@ -158,6 +163,10 @@ MACHINES = {
     ),
     "Ryzen AI 9 HX 370: 4 Zen 5, 8 Zen 5c": (
         xml(hybrid(("5", 4, 2, 0), ("5c", 8, 2, 1)), STRIX),
+        *("0-7", "8-21", "22-23"),
+    ),
+    "Ryzen AI 9 HX 370, kinds by frequency": (
+        xml(hybrid(("5", 4, 2, 0), ("5c", 8, 2, 1)), STRIX_OLD_KERNEL),
         *("0-7", "8-21", "22-23"),
     ),
     "GB10: two clusters of 5 Cortex-A725 and 5 Cortex-X925": (

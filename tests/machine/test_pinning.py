@@ -163,6 +163,19 @@ def test_one_given_set_leaves_the_other_to_be_planned(count, server, generator, 
     assert tuple(plan_pinning(plain(count), server, generator).as_dict().values()) == expected
 
 
+@given(machines(), st.data())
+def test_whatever_set_the_user_gives_the_other_one_is_planned_beside_it(cores, data):
+    every = sorted(cpu for core in cores for cpu in core.cpus)
+    given_cpus = data.draw(st.sets(st.sampled_from(every), min_size=1))
+    role = data.draw(st.sampled_from(["server", "generator"]))
+    assume(any(not set(core.cpus) & given_cpus for core in cores))
+    plan = plan_pinning(cores, **{f"{role}_cpus": format_cpu_list(given_cpus)})
+    assert set(plan.roles[role]) == given_cpus
+    assert plan.server
+    assert plan.generator
+    assert not set(plan.server) & {*plan.generator, *plan.housekeeping}
+
+
 def test_the_load_generator_stays_on_the_node_of_servers_that_the_user_placed():
     plan = plan_pinning(cores_of("two Xeon"), server_cpus="20-22")
     assert plan.as_dict()["generator"] == "23-39,63-79"

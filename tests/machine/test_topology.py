@@ -46,18 +46,24 @@ def test_kinds_are_ranked_by_type_and_named():
 @pytest.mark.parametrize(
     ("kinds", "ranks"),
     [
-        # The kernel's capacity decides before any frequency.
+        # The efficiency that the kernel or the processor tells decides before any frequency; it may be 0.
         ([("a", {"FrequencyMaxMHz": "3000"}, 400), ("b", {"FrequencyMaxMHz": "2000"}, 1024)], (1, 0)),
-        # Where it is not told for all, the frequency decides.
-        ([("a", {"FrequencyMaxMHz": "3000"}, 0), ("b", {"FrequencyMaxMHz": "2000"}, 1024)], (0, 1)),
-        # Turbo of the same part within a tenth is one kind.
-        ([("a", {"FrequencyMaxMHz": "4900"}, 0), ("b", {"FrequencyMaxMHz": "5300"}, 0)], (0, 0)),
-        ([("a", {"FrequencyMaxMHz": "4000"}, 0), ("b", {"FrequencyMaxMHz": "5300"}, 0)], (1, 0)),
+        ([("a", {"CoreType": "AMDEfficiency"}, 0), ("b", {"CoreType": "AMDPerformance"}, 1)], (1, 0)),
+        ([("a", {"CoreType": "IntelCore"}, 1), ("b", {"CoreType": "IntelAtom"}, 0)], (0, 1)),
+        # Where it is not told for all, type and frequency decide.
+        ([("a", {"FrequencyMaxMHz": "3000"}, None), ("b", {"FrequencyMaxMHz": "2000"}, 1024)], (0, 1)),
+        ([("a", {"CoreType": "IntelLowPower"}, None), ("b", {"CoreType": "IntelAtom"}, None)], (1, 0)),
+        ([("a", {"CoreType": "AMDPerformance"}, None), ("b", {"CoreType": "AMDEfficiency"}, None)], (0, 1)),
+        # Turbo of the same part within a tenth is one kind, and so is capacity.
+        ([("a", {"FrequencyMaxMHz": "4900"}, None), ("b", {"FrequencyMaxMHz": "5300"}, None)], (0, 0)),
+        ([("a", {"FrequencyMaxMHz": "4000"}, None), ("b", {"FrequencyMaxMHz": "5300"}, None)], (1, 0)),
+        ([("a", {"LinuxCapacity": "997"}, 997), ("b", {"LinuxCapacity": "1024"}, 1024)], (0, 0)),
+        ([("a", {}, 9), ("b", {}, 10)], (1, 0)),
         ([("a", {"CPUPart": "1"}, 1000), ("b", {"CPUPart": "2"}, 1024)], (1, 0)),
         # Without anything to compare, the more numerous kind is the first.
-        ([("a", {"CPUPart": "1"}, 0), ("b", {"CPUPart": "2"}, 0)], (1, 0)),
+        ([("a", {"CPUPart": "1"}, None), ("b", {"CPUPart": "2"}, None)], (1, 0)),
         # CPUs of no kind are the last.
-        ([("a", {"FrequencyMaxMHz": "4000"}, 0)], (0, 1)),
+        ([("a", {"FrequencyMaxMHz": "4000"}, None)], (0, 1)),
     ],
 )
 def test_kinds_are_ranked_as_hwloc_ranks_them(kinds, ranks):
