@@ -30,6 +30,7 @@ FLOORS = [
     {"__main__"},
 ]
 LONGEST_MODULE_LINES = 250
+BELOW_MEASURE = set().union(*FLOORS[:5])
 # Where JSON enters or leaves: only these modules of the rooms below `measure` hold objects of any content. Elsewhere records are types.
 JSON_BOUNDARY = {
     "runners.core.parameters": "values of a notebook's cells before they are checked",
@@ -94,24 +95,22 @@ def test_no_module_imports_itself_through_others():
     assert circles(IMPORTS) == []
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"runners"}))
-def test_imports_go_downwards_only(name):
-    for other in IMPORTS[name]:
-        if room(other) != room(name):
-            assert floor(other) < floor(name), f"{name} must not import {other}"
+def test_imports_go_downwards_only():
+    pairs = [(name, other) for name in set(NAMES) - {"runners"} for other in IMPORTS[name] if room(other) != room(name)]
+    assert [f"{name} must not import {other}" for name, other in pairs if floor(other) >= floor(name)] == []
 
 
-@pytest.mark.parametrize("name", sorted(name for name in NAMES if name.startswith("runners.stats")))
-def test_statistics_know_no_file_and_no_system(name):
-    top = {other.split(".")[0] for other in imported_modules(NAMES[name])}
-    assert top - set(sys.stdlib_module_names) <= STATISTICS
-    assert not top & {"pathlib", "os", "subprocess"}
+def test_statistics_know_no_file_and_no_system():
+    for name in (name for name in NAMES if name.startswith("runners.stats")):
+        top = {other.split(".")[0] for other in imported_modules(NAMES[name])}
+        assert top - set(sys.stdlib_module_names) <= STATISTICS, name
+        assert not top & {"pathlib", "os", "subprocess"}, name
 
 
-@pytest.mark.parametrize("name", sorted(name for name in NAMES if name != "runners" and floor(name) < 5))
-def test_objects_of_any_content_stay_where_json_enters_or_leaves(name):
-    held = re.findall(r"\b(?:dict|Mapping)\[str, Any\]", NAMES[name].read_text())
-    assert bool(held) <= (name in JSON_BOUNDARY), f"{name}: give the record a type"
+def test_objects_of_any_content_stay_where_json_enters_or_leaves():
+    below = [name for name in NAMES if name != "runners" and room(name) in BELOW_MEASURE]
+    holding = {name for name in below if re.search(r"\b(?:dict|Mapping)\[str, Any\]", NAMES[name].read_text())}
+    assert holding <= JSON_BOUNDARY.keys(), "give the record a type"
 
 
 def missing_references(text: str) -> list[str]:
@@ -129,9 +128,9 @@ def missing_references(text: str) -> list[str]:
     return missing
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
-def test_no_reference_of_a_docstring_is_dead(module):
-    assert missing_references(module.read_text()) == []
+def test_no_reference_of_a_docstring_is_dead():
+    missing = {str(module): missing_references(module.read_text()) for module in MODULES}
+    assert {module: names for module, names in missing.items() if names} == {}
 
 
 def test_a_dead_reference_is_found():
@@ -143,9 +142,9 @@ def test_no_module_stands_outside_a_room():
     assert {path.name for path in (PROJECT / "runners").glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
-def test_a_module_is_short_enough_to_read(module):
-    assert len(module.read_text().splitlines()) <= LONGEST_MODULE_LINES
+def test_a_module_is_short_enough_to_read():
+    lines = {str(module.relative_to(PROJECT)): len(module.read_text().splitlines()) for module in MODULES}
+    assert {name: count for name, count in lines.items() if count > LONGEST_MODULE_LINES} == {}
 
 
 def test_nothing_in_runners_knows_a_system_by_name():

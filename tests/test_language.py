@@ -4,6 +4,7 @@ import ast
 import re
 import statistics
 import tokenize
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -38,7 +39,7 @@ TERMS = {
     r"on trial": "claim review",
     r"forgiven|neighbours?": "interference: no personification",
 }
-# Names that the glossary replaces. No module holds those that are not among STILL_THERE.
+# Names that the glossary replaces: no module holds one.
 NAMES = {
     "NoAnswerError": "NoResponseError",
     "examination": "vector runner",
@@ -82,7 +83,6 @@ NAMES = {
     "Evidence": "SelectedRun",
     "measure_faults": "measure_flaws",
 }
-STILL_THERE: set[str] = set()
 # Rooms in which each docstring of a function begins with one of these verbs, and types stand in numpydoc's slot for types.
 PLAIN_ROOMS = {"core", "machine", "stats", "store", "systems", "generators", "contract", "analyse"}
 TEXTS = {tokenize.COMMENT, tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
@@ -193,15 +193,16 @@ def test_an_entry_of_the_changelog_is_one_line():
     assert [line for line in lines if not line.startswith("- ")] == []
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_names_that_the_glossary_replaces_are_gone(name):
+def test_names_that_the_glossary_replaces_are_gone():
     # Recorded data keep their old names: only the migrations know them.
-    modules = [path for path in MODULES if path.name != "migrations.py"]
-    holding = [path for path in modules if re.search(rf"\b{name}\b", path.read_text(encoding="utf-8"))]
-    if name in STILL_THERE:
-        assert holding, f"{name} is gone: take it out of STILL_THERE"
-    else:
-        assert holding == [], f"{name} is called {NAMES[name]}"
+    known = {str(path): path.read_text(encoding="utf-8") for path in MODULES if path.name != "migrations.py"}
+    old = [
+        (path, name, new)
+        for path, text in known.items()
+        for name, new in NAMES.items()
+        if re.search(rf"\b{name}\b", text)
+    ]
+    assert old == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -210,9 +211,16 @@ def test_code_of_notebooks_has_no_name_that_the_glossary_replaces(path):
     assert [name for name in NAMES if re.search(rf"\b{name}\b", code)] == []
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Return the nodes of a module that have docstrings."""
+    documented = (ast.FunctionDef, ast.ClassDef, ast.Module)
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, documented)]
+
+
 def docstrings(path: Path, *kinds: type[ast.AST]) -> dict[str, str]:
     """Return the docstring of each function and property of a module, or of each node of other kinds."""
-    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds or ast.FunctionDef)]
+    nodes = [node for node in nodes_of(path) if isinstance(node, kinds or ast.FunctionDef)]
     found = {f"{path.stem}.{getattr(node, 'name', '')}": ast.get_docstring(node) for node in nodes}
     return {name: text for name, text in found.items() if text}
 
@@ -237,24 +245,23 @@ def is_type(text: str) -> bool:
 
 
 PLAIN = [path for path in MODULES if PLAIN_ROOMS & set(path.relative_to(PROJECT).parts)]
-names = {"ids": lambda path: str(path.relative_to(PROJECT / "runners"))}
 
 
-@pytest.mark.parametrize("path", PLAIN, **names)
-def test_a_docstring_begins_with_what_the_function_does(path):
-    assert {name: text for name, text in docstrings(path).items() if text.split()[0] not in VERBS} == {}
+def test_a_docstring_begins_with_what_the_function_does():
+    found = [(str(path), name, text) for path in PLAIN for name, text in docstrings(path).items()]
+    assert [each for each in found if each[2].split()[0] not in VERBS] == []
 
 
-@pytest.mark.parametrize("path", MODULES, **names)
-def test_no_docstring_begins_with_a_relative_clause(path):
-    found = docstrings(path, ast.FunctionDef, ast.ClassDef, ast.Module)
-    assert {name: text for name, text in found.items() if text.split()[0] in RELATIVE_CLAUSES} == {}
+def test_no_docstring_begins_with_a_relative_clause():
+    kinds = (ast.FunctionDef, ast.ClassDef, ast.Module)
+    found = [(str(path), name, text) for path in MODULES for name, text in docstrings(path, *kinds).items()]
+    assert [each for each in found if each[2].split()[0] in RELATIVE_CLAUSES] == []
 
 
-@pytest.mark.parametrize("path", [path for path in PLAIN if path.parent.name != "machine"], **names)
-def test_types_stand_in_the_place_of_types(path):
-    found = docstrings(path, ast.FunctionDef, ast.ClassDef)
-    assert {name: prose_for_types(text) for name, text in found.items() if prose_for_types(text)} == {}
+def test_types_stand_in_the_place_of_types():
+    typed = [path for path in PLAIN if path.parent.name != "machine"]
+    found = [(str(path), text) for path in typed for text in docstrings(path, ast.FunctionDef, ast.ClassDef).values()]
+    assert [(path, wrong) for path, text in found if (wrong := prose_for_types(text))] == []
 
 
 def test_prose_in_the_place_of_a_type_is_found():
@@ -264,12 +271,16 @@ def test_prose_in_the_place_of_a_type_is_found():
     assert prose_for_types(docstring) == ["load : of the window", "name"]
 
 
-@pytest.mark.parametrize("path", PLAIN, **names)
-def test_comments_docstrings_and_messages_use_the_terms_of_the_glossary(path):
+def texts(path: Path) -> list[str]:
+    """Return the comments, docstrings and other strings of a module; a string without a space is a name."""
     with tokenize.open(path) as file:
-        texts = [token.string for token in tokenize.generate_tokens(file.readline) if token.type in TEXTS]
-    # A string without a space is a name.
-    assert [found for text in texts if " " in text.strip() for found in old_words(text.replace("``", "`"))] == []
+        found = [token.string for token in tokenize.generate_tokens(file.readline) if token.type in TEXTS]
+    return [text.replace("``", "`") for text in found if " " in text.strip()]
+
+
+def test_comments_docstrings_and_messages_use_the_terms_of_the_glossary():
+    found = {str(path): [old for text in texts(path) for old in old_words(text)] for path in PLAIN}
+    assert {path: words for path, words in found.items() if words} == {}
 
 
 def test_a_docstring_that_begins_otherwise_is_found(tmp_path):
