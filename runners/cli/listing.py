@@ -75,10 +75,21 @@ def _system(server: Server, image: Image) -> dict[str, Any]:
         "language": server.language,
         "role": server.role,
         "serves": list(dict.fromkeys(_workload(service) for service in server.serves)),
+        "on_request": _on_request(server),
         "built": built,
         # A load generator has no contract to keep.
         "conforming": None if server.start is None else bool(made and built and conforming(made)),
     }
+
+
+def _on_request(server: Server) -> dict[str, list[str]]:
+    """Return workload → the rows that are measured by name or with ``-p systems all`` only."""
+    found: dict[str, list[str]] = {}
+    for workload in dict.fromkeys(service.workload for service in server.serves):
+        default = server.systems(workload, default_only=True)
+        if rows := [system.name for system in server.systems(workload) if system not in default]:
+            found[workload] = rows
+    return found
 
 
 def _workload(service: Service) -> str:
@@ -98,7 +109,9 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
                 yield f"  {system['system']:16} {system['title']} ({system['language']}), {_state(system)}"
     yield "\nWorkloads"
     for name, systems in found["workloads"].items():
-        yield f"  {name:16} {', '.join(systems)}"
+        on_request = {row for each in found["systems"] for row in each["on_request"].get(name, ())}
+        yield f"  {name:16} {', '.join(row + '*' if row in on_request else row for row in systems)}"
+    yield "  * measured by name or with -p systems all only"
 
 
 def _last_run(entry: dict[str, Any]) -> str:

@@ -51,6 +51,9 @@ func run(o options) error {
 	if !simdjson.SupportedCPU() {
 		return errors.New("simdjson-go needs a CPU with AVX2 and CLMUL")
 	}
+	if err := startSonic(); err != nil {
+		return err
+	}
 	runtime.GOMAXPROCS(o.threads)
 	posts, err := readPosts("/contract/posts.json")
 	if err != nil {

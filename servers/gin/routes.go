@@ -49,6 +49,7 @@ func newHandler(posts []*post, from *database) http.Handler {
 	router.POST("/discard/:db/:table", discard(bodies))
 	for path, newCodec := range map[string]func() codec{
 		"/dbop": newEncodingJSON, "/dbopjson": newEncodingJSON, "/dbopjsonv2": newEncodingJSONv2, "/dbopsimd": newSimdjsonGo,
+		"/dbopsonic": newSonic, "/dbopgojson": newGoccy,
 	} {
 		exchanges := &sync.Pool{New: func() any { return &exchange{codec: newCodec()} }}
 		router.POST(path+"/:db/:table", dbop(exchanges, (*exchange).receipt))

@@ -86,7 +86,7 @@ func TestNamesHave1To64CharactersOnceDecoded(t *testing.T) {
 		"a": 200, strings.Repeat("%F0%9F%98%80", 64): 200, strings.Repeat("%41", 64): 200, "a%2Fb": 200, "a+b": 200,
 		"": 400, strings.Repeat("%F0%9F%98%80", 65): 400, strings.Repeat("a", 65): 400,
 	} {
-		for _, path := range []string{"/discard/%s/t", "/discard/d/%s", "/dbopsimd/%s/t", "/dbopjson/d/%s", "/dbopjsonv2/%s/t"} {
+		for _, path := range []string{"/discard/%s/t", "/discard/d/%s", "/dbopsimd/%s/t", "/dbopjson/d/%s", "/dbopjsonv2/%s/t", "/dbopsonic/d/%s", "/dbopgojson/%s/t"} {
 			status, _ := ask(t, "POST", fmt.Sprintf(path, name), []byte(document{}.String()), false)
 			if status == 404 && name == "" && strings.HasSuffix(path, "/%s") {
 				continue // gin has no parameter there then: the path is unknown
@@ -100,7 +100,7 @@ func TestNamesHave1To64CharactersOnceDecoded(t *testing.T) {
 
 func TestABodyMayHave4MiBAndNoMore(t *testing.T) {
 	batch := []byte(document{}.String())
-	for _, path := range []string{"/discard/a/b", "/dbop/a/b", "/dbopjson/a/b/echo", "/dbopjsonv2/a/b", "/dbopsimd/a/b"} {
+	for _, path := range []string{"/discard/a/b", "/dbop/a/b", "/dbopjson/a/b/echo", "/dbopjsonv2/a/b", "/dbopsimd/a/b", "/dbopsonic/a/b", "/dbopgojson/a/b/echo"} {
 		for size, want := range map[int]int{maxBody: 200, maxBody + 1: 413, 2 * maxBody: 413} {
 			for _, chunked := range []bool{false, true} {
 				body := append(batch, bytes.Repeat([]byte{' '}, size-len(batch))...)
@@ -127,6 +127,7 @@ func TestBadBodiesAreAnsweredWithAnError(t *testing.T) {
 	for _, body := range refused() {
 		for _, path := range []string{
 			"/dbopjson/a/b", "/dbopjsonv2/a/b", "/dbopsimd/a/b", "/dbopjson/a/b/echo", "/dbopjsonv2/a/b/echo", "/dbopsimd/a/b/echo",
+			"/dbopsonic/a/b", "/dbopgojson/a/b", "/dbopsonic/a/b/echo", "/dbopgojson/a/b/echo",
 		} {
 			if status, answer := ask(t, "POST", path, body, false); status != 400 || !strings.HasPrefix(answer, `{"error":"`) {
 				t.Errorf("%s: %d %s: %.200q", path, status, answer, body)
