@@ -17,7 +17,7 @@ from typing import Any
 from tqdm import tqdm
 
 from runners.core.errors import WrkbookError
-from runners.core.project import CONTRACT_DATA, cache_folder, exclusive
+from runners.core.project import CONTRACT_DATA, SERVERS, cache_folder, exclusive
 from runners.systems.catalogue import Server
 from runners.systems.image import SUITE, Image, remove_tree
 from runners.systems.sandbox import Sandbox
@@ -31,6 +31,7 @@ CACHE_ENV = {
     "CARGO_TARGET_DIR": "/cache/cargo-target",
 }
 _BUILD_TIMEOUT_S = 1800.0
+_SHARED = "=> ../shared/"
 
 _TOOLCHAIN = ("wrk", "g++", "golang-go", "libc6")
 # Where each kind of package is locked, and what stands before its version there.
@@ -77,7 +78,9 @@ class Artifact:
 
 def sources(folder: Path) -> dict[str, Path]:
     """Return the read-only folders of a server's build and run: folder inside the sandbox → folder of the host."""
-    return {"/src": folder, "/contract": CONTRACT_DATA}
+    module = folder / "go.mod"
+    shares = module.is_file() and _SHARED in module.read_text(encoding="utf-8")
+    return {"/src": folder, "/contract": CONTRACT_DATA} | ({"/shared": SERVERS / "shared"} if shares else {})
 
 
 def artifact(server: Server, image: Image) -> Artifact:

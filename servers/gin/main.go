@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/minio/simdjson-go"
+
+	"shared/batch"
 )
 
 const usage = "usage: server --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS]"
@@ -51,7 +53,7 @@ func run(o options) error {
 	if !simdjson.SupportedCPU() {
 		return errors.New("simdjson-go needs a CPU with AVX2 and CLMUL")
 	}
-	if err := startSonic(); err != nil {
+	if err := batch.StartSonic(); err != nil {
 		return err
 	}
 	runtime.GOMAXPROCS(o.threads)

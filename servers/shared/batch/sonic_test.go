@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestSonicRunsCodeThatItCompiled(t *testing.T) {
-	if err := startSonic(); err != nil {
+	if err := StartSonic(); err != nil {
 		t.Error(err)
 	}
 }
@@ -16,7 +16,7 @@ func TestSonicRunsCodeThatItCompiled(t *testing.T) {
 // sonic reads its switch to the interpreter once, so that a process of its own is needed.
 func TestNothingStartsWhereSonicInterprets(t *testing.T) {
 	if os.Getenv("SONIC_USE_OPTDEC") == "1" {
-		if err := startSonic(); err != errNotCompiled {
+		if err := StartSonic(); err != errNotCompiled {
 			t.Fatal(err)
 		}
 		t.Skip("as it has to be")

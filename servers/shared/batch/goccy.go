@@ -1,10 +1,9 @@
-package main
+package batch
 
 import (
 	"encoding/json/jsontext"
 	"errors"
 
-	"github.com/gin-gonic/gin"
 	"github.com/goccy/go-json"
 )
 
@@ -13,11 +12,12 @@ import (
 // for encoding/json, whose case-insensitive names go-json shares. Both take about a third of the row's time.
 type goccyJSON struct{ batch *boundBatch }
 
-func newGoccy() codec { return new(goccyJSON) }
+// NewGoJSON returns a codec with goccy/go-json.
+func NewGoJSON() Codec { return new(goccyJSON) }
 
 var errMalformed = errors.New("the body is not well-formed JSON in valid UTF-8")
 
-func (g *goccyJSON) decode(_ *gin.Context, body []byte) (r Receipt, err error) {
+func (g *goccyJSON) Decode(body []byte) (r Receipt, err error) {
 	if !jsontext.Value(body).IsValid(duplicateNames) {
 		return r, errMalformed
 	}
@@ -31,6 +31,6 @@ func (g *goccyJSON) decode(_ *gin.Context, body []byte) (r Receipt, err error) {
 	return g.batch.check()
 }
 
-func (g *goccyJSON) encode() ([]byte, error) {
+func (g *goccyJSON) Encode() ([]byte, error) {
 	return json.MarshalWithOption(g.batch, json.DisableHTMLEscape())
 }

@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"bytes"
@@ -15,13 +15,13 @@ var (
 	errTwice    = errors.New("a member is given twice")
 )
 
-// restrict refuses what gin's binding lets pass and the contract refuses: invalid UTF-8, lone surrogates, nesting beyond 128
+// restrict refuses what encoding/json lets pass and the contract refuses: invalid UTF-8, lone surrogates, nesting beyond 128
 // levels, a filter without a value, and text after the batch. It also refuses more items than the contract allows before memory is taken for them:
 // encoding/json would take 120 MB for 4 MiB of {}, and has no limit to set.
 //
 // encoding/json ignores the case of a member's name, and has no option against it. A name that it would find only so is
 // overwritten in the body, and thereby unknown. Of a member that is given twice, encoding/json merges both values, so that is
-// refused. A body that is not well-formed is left to encoding/json. All this takes about a tenth of the time of the binding.
+// refused. A body that is not well-formed is left to encoding/json. All this takes about a tenth of the time of encoding/json.
 func restrict(body []byte) error {
 	if !utf8.Valid(body) || hasBadEscape(body) {
 		return errUnicode

@@ -1,9 +1,11 @@
-package main
+package batch
 
 import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"shared/batch/bodies"
 )
 
 func TestANameInAnotherCaseIsOverwrittenAndNothingElse(t *testing.T) {
@@ -31,7 +33,7 @@ func TestWhatTheBindingWouldLetPassIsRefusedWithItsReason(t *testing.T) {
 		`{"x":1,"x":2}`:                                 nil,
 		`{"operations":[],"operations":[]}`:             errTwice,
 		`{"operations":[{"body":{},"\u0062ody":null}]}`: errTwice,
-		`{` + nested(128) + `}`:                         errDepth,
+		`{` + bodies.Nested(128) + `}`:                  errDepth,
 	} {
 		if err := restrict([]byte(body)); err != want {
 			t.Errorf("%v instead of %v: %.80s", err, want, body)
@@ -47,10 +49,10 @@ func filterOf(members string) string {
 func TestTooManyItemsTakeNoMemory(t *testing.T) {
 	for _, item := range []string{"{},", "null,"} {
 		body := []byte(`{"operations":[` + strings.Repeat(item, maxBody/len(item)-9) + `{}]}`)
-		for name, newCodec := range map[string]func() codec{"encoding/json": newEncodingJSON, "sonic": newSonic, "go-json": newGoccy} {
+		for name, newCodec := range map[string]func() Codec{"encoding/json": newEncodingJSON, "sonic": NewSonic, "go-json": NewGoJSON} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			if _, err := newCodec().decode(nil, body); err != errItems {
+			if _, err := newCodec().Decode(body); err != errItems {
 				t.Error(name, err)
 			}
 			runtime.ReadMemStats(&after)
@@ -62,7 +64,7 @@ func TestTooManyItemsTakeNoMemory(t *testing.T) {
 }
 
 func BenchmarkRestrict(b *testing.B) {
-	body := batchOf(10)
+	body := bodies.Of(10)
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		if err := restrict(body); err != nil {

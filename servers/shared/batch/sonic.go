@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/bytedance/sonic"
 	"github.com/bytedance/sonic/utf8"
-	"github.com/gin-gonic/gin"
 )
 
 // sonicJSON decodes and encodes with bytedance/sonic, which compiles a decoder and an encoder for the batch at start.
@@ -17,7 +16,8 @@ import (
 // refuses what else sonic lets pass; it walks the body only when that may hold such a thing, which costs most bodies nothing.
 type sonicJSON struct{ batch *boundBatch }
 
-func newSonic() codec { return new(sonicJSON) }
+// NewSonic returns a codec with bytedance/sonic.
+func NewSonic() Codec { return new(sonicJSON) }
 
 // sonicAPI is ConfigStd but for what the contract does not want: names in another case, U+FFFD in the place of a lone
 // surrogate, and the escapes of HTML. Strings without escapes point into the body, which outlives the batch.
@@ -25,7 +25,7 @@ var sonicAPI = sonic.Config{
 	SortMapKeys: true, CompactMarshaler: true, ValidateString: true, CaseSensitive: true, UseUnicodeErrors: true,
 }.Froze()
 
-func (s *sonicJSON) decode(_ *gin.Context, body []byte) (r Receipt, err error) {
+func (s *sonicJSON) Decode(body []byte) (r Receipt, err error) {
 	if !utf8.Validate(body) {
 		return r, errUnicode
 	}
@@ -45,13 +45,13 @@ func (s *sonicJSON) decode(_ *gin.Context, body []byte) (r Receipt, err error) {
 	return r, err
 }
 
-func (s *sonicJSON) encode() ([]byte, error) { return sonicAPI.Marshal(s.batch) }
+func (s *sonicJSON) Encode() ([]byte, error) { return sonicAPI.Marshal(s.batch) }
 
 var errNotCompiled = errors.New("sonic does not compile here: its fallback is encoding/json or an interpreter, which is another row's work")
 
-// startSonic compiles the batch's decoder and encoder, and refuses to start where sonic would fall back. sonic itself
+// StartSonic compiles the batch's decoder and encoder, and refuses to start where sonic would fall back. sonic itself
 // only warns, for a Go version that it does not know.
-func startSonic() error {
+func StartSonic() error {
 	if err := sonic.Pretouch(reflect.TypeFor[boundBatch]()); err != nil {
 		return err
 	}
