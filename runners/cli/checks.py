@@ -117,7 +117,7 @@ def run_checks(pytest_arguments: Sequence[str]) -> int:
         tests = {"pytest": _pytest(*pytest_arguments)}
     else:
         checks = _static_checks()
-        for module in [*sorted(SERVERS.glob("*/go.mod")), SKELETON / "go.mod"]:
+        for module in [*sorted(SERVERS.glob("*/go.mod")), *SERVERS.glob("shared/*/go.mod"), SKELETON / "go.mod"]:
             checks |= _go_checks(image, module.parent)
         for server in Catalogue().servers.values():
             if server.start is not None and (server.folder / "package.json").exists():

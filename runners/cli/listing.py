@@ -78,10 +78,21 @@ def _system(server: Server, image: Image) -> dict[str, Any]:
         "language": server.language,
         "role": server.role,
         "serves": list(dict.fromkeys(_workload(service) for service in server.serves)),
+        "on_request": _on_request(server),
         "built": built,
         # A load generator has no contract to keep.
         "conforming": None if server.start is None else bool(made and built and conforming(made)),
     }
+
+
+def _on_request(server: Server) -> dict[str, list[str]]:
+    """Return workload → the rows that are measured by name or with ``-p systems all`` only."""
+    found: dict[str, list[str]] = {}
+    for workload in dict.fromkeys(service.workload for service in server.serves):
+        default = server.systems(workload, default_only=True)
+        if rows := [system.name for system in server.systems(workload) if system not in default]:
+            found[workload] = rows
+    return found
 
 
 def _workload(service: Service) -> str:
@@ -101,11 +112,13 @@ def parts(found: dict[str, Any]) -> Iterator[RenderableType]:
         yield ""
         yield table(heads, rows, title=heading)
     yield ""
-    yield table(
-        ["name", "systems"],
-        [[name, ", ".join(systems)] for name, systems in found["workloads"].items()],
-        title="Workloads",
-    )
+    on_request = {(name, row) for each in found["systems"] for name, rows in each["on_request"].items() for row in rows}
+    served = [
+        [name, ", ".join(row + "*" * ((name, row) in on_request) for row in systems)]
+        for name, systems in found["workloads"].items()
+    ]
+    yield table(["name", "systems"], served, title="Workloads")
+    yield "* measured by name or with -p systems all only"
 
 
 def _last_run(entry: dict[str, Any]) -> str:

@@ -20,6 +20,8 @@ _UNITS = {"µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _REMEDY = 'write a percentile and a limit in µs, ms or s, for example "p99 <= 5 ms"'
 
 AUTO = "auto"
+ALL = "all"
+"""The value of the parameter `systems` that also takes the rows which no run measures by default."""
 AUTO_SLICE_MS = 100
 _MOST_SLICE_MS = 1000
 _THREADS = re.compile(r"(?P<factor>[1-9][0-9]?)x|(?P<number>[1-9][0-9]{0,3})")

@@ -11,7 +11,7 @@ from typing import Any
 
 from runners.contract.runner import contract_request
 from runners.core.errors import WrkbookError, did_you_mean
-from runners.core.parameter_values import AUTO
+from runners.core.parameter_values import ALL, AUTO
 from runners.core.parameters import LIMITS, Parameters, check_parameters
 from runners.core.run_manifest import MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
 from runners.core.units import format_duration, listing
@@ -52,7 +52,7 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
     _ = parameters.effective_profile
     known = [system.name for server in Catalogue().servers.values() for system in server.every_system]
     for name in parameters.systems:
-        if name not in known:
+        if name not in known and parameters.systems != [ALL]:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
     clamped(parameters, raise_open_files_limit(), client_ports().count)
     given = (parameters.server_cpus, parameters.generator_cpus, parameters.backend_cpus)

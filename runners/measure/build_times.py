@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from runners.core.errors import WrkbookError
-from runners.core.project import CONTRACT_DATA, cache_folder
+from runners.core.project import cache_folder
 from runners.core.status_line import steps
 from runners.machine.pinning_plan import PinningPlan
 from runners.store.ledger import Run, write_once
-from runners.systems.build import build_environment
+from runners.systems.build import build_environment, sources
 from runners.systems.catalogue import Server
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
@@ -99,7 +99,7 @@ def _build(server: Server, image: Image, cpus: list[int], folder: Path, *, fresh
     cache.mkdir(exist_ok=True)
     sandbox = Sandbox(
         image,
-        read_only={"/src": folder / "src", "/contract": CONTRACT_DATA},
+        read_only=sources(server.folder) | {"/src": folder / "src"},
         writable={"/build": output, "/cache": cache, _COMPILED: folder / "compiled"},
         env=build_environment(server) | _COMPILER_CACHES,
         workdir="/src",

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from runners.contract.data import Style
 from runners.core.errors import WrkbookError
+from runners.core.parameter_values import ALL
 from runners.core.parameters import Parameters, Profile
 from runners.core.records import LoadProfile, System, Workload
 from runners.core.workloads import WORKLOADS
@@ -84,8 +85,9 @@ def design(
     """Return the cells of all systems that serve `workloads` (or those named), of the first one's control, and of their floors.
 
     A workload is measured in each of `shapes`, or in those that `own_shapes` has for it. Servers of the role ``reference`` take part
-    only where they are named; a backend that serves a workload itself is the direct access to it, and comes first. `only`, (system,
-    workload's label), leaves out all other cells, and names its systems. With `same_servers`, a workload that none of `systems` serves is
+    only where they are named, and rows that are no default only there or where `systems` is ``all``. A backend that serves a workload
+    itself is the direct access to it, and comes first. `only`, (system, workload's label), leaves out all other cells, and names its
+    systems. With `same_servers`, a workload that none of `systems` serves is
     measured on the other systems of their servers.
 
     Raises
@@ -98,7 +100,8 @@ def design(
             "parameter systems: a system is named twice", "name each once; the A/A control is entered by itself"
         )
     named = systems or list(dict.fromkeys(name for name, _ in only))
-    chosen = [catalogue.system(name, list(WORKLOADS if same_servers else workloads)) for name in named]
+    every = list(systems) == [ALL]
+    chosen = [] if every else [catalogue.system(name, list(WORKLOADS if same_servers else workloads)) for name in named]
     sizes = {"operations": batch_sizes, "delay_ms": delays_ms, "count": counts}
     compared = tuple(
         replace(variant, shape=shape)
@@ -119,7 +122,7 @@ def design(
 
     def serving_of(workload: str) -> list[System]:
         """Return the systems that a workload is measured on."""
-        found = catalogue.systems(workload)
+        found = catalogue.systems(workload, default_only=not chosen and not every)
         if not chosen:
             return [system for system in found if catalogue.server(system.server).role != "reference"]
         servers = {system.server for system in chosen} if same_servers and not set(chosen) & set(found) else ()

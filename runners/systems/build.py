@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.project import CONTRACT_DATA, cache_folder, exclusive
+from runners.core.project import CONTRACT_DATA, SERVERS, cache_folder, exclusive
 from runners.core.run_manifest import Facts
 from runners.core.status_line import steps
 from runners.systems.catalogue import Server
@@ -30,6 +30,7 @@ CACHE_ENV = {
     "CARGO_TARGET_DIR": "/cache/cargo-target",
 }
 _BUILD_TIMEOUT_S = 1800.0
+_SHARED = "=> ../shared/"
 
 _TOOLCHAIN = ("wrk", "g++", "golang-go", "libc6")
 # Where each kind of package is locked, and what stands before its version there.
@@ -76,7 +77,9 @@ class Artifact:
 
 def sources(folder: Path) -> dict[str, Path]:
     """Return the read-only folders of a server's build and run: folder inside the sandbox → folder of the host."""
-    return {"/src": folder, "/contract": CONTRACT_DATA}
+    module = folder / "go.mod"
+    shares = module.is_file() and _SHARED in module.read_text(encoding="utf-8")
+    return {"/src": folder, "/contract": CONTRACT_DATA} | ({"/shared": SERVERS / "shared"} if shares else {})
 
 
 def artifact(server: Server, image: Image) -> Artifact:

@@ -39,12 +39,15 @@ class Service(_Strict):
     ----------
     codec : str | None
         The library that does the work of this row, where a server has more than one way; the row is ``server+codec``.
+    default : bool
+        Whether the row is measured when a run names no systems; if not, it is by name or with ``systems = all``.
     """
 
     workload: Annotated[str, AfterValidator(_known)]
     path: str = Field(pattern=r"^/[A-Za-z0-9_\-/{}.]*$")
     codec: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$", max_length=40)
     backend: str | None = Field(default=None, pattern=_NAME.pattern)
+    default: bool = True
 
 
 class Build(_Strict):
@@ -180,10 +183,13 @@ class Server(_Strict):
                     return service
         return None
 
-    def systems(self, workload: str) -> list[System]:
+    def systems(self, workload: str, *, default_only: bool = False) -> list[System]:
         """Return the systems (server and codec) that this server enters into a comparison on `workload`."""
+        serving = [service for service in self.serves if service.workload == workload]
         return list(
-            dict.fromkeys(System(self.name, service.codec) for service in self.serves if service.workload == workload)
+            dict.fromkeys(
+                System(self.name, service.codec) for service in serving if service.default or not default_only
+            )
         )
 
     @property
@@ -215,9 +221,10 @@ class Catalogue:
             raise WrkbookError(f"there is no server named {name!r}", did_you_mean(name, list(self.servers)))
         return self.servers[name]
 
-    def systems(self, workload: str) -> list[System]:
-        """Return all systems that serve `workload`."""
-        return [system for server in self.servers.values() for system in server.systems(workload)]
+    def systems(self, workload: str, *, default_only: bool = False) -> list[System]:
+        """Return all systems that serve `workload`, or those that do so by default."""
+        servers = self.servers.values()
+        return [system for server in servers for system in server.systems(workload, default_only=default_only)]
 
     def system(self, name: str, workloads: list[str]) -> System:
         """Return the system called `name` (``drogon+simdjson``, ``gin``), which must serve at least one of `workloads`."""

@@ -25,7 +25,7 @@ from runners.systems import host
 SUITE = "forky"
 # Raised when the recipe below changes what is in the root.
 _RECIPE = 2
-MOUNT_POINTS = ("src", "contract", "build", "cache", "data", "load", "dev", "proc", "sys", "tmp", "run")
+MOUNT_POINTS = ("src", "contract", "build", "cache", "data", "load", "shared", "dev", "proc", "sys", "tmp", "run")
 NETWORK_FILES = ("etc/resolv.conf", "etc/hosts")
 
 
@@ -91,6 +91,7 @@ class Image:
         """
         host.ensure_sandbox()
         if self.ready:
+            _add_mount_points(self.root)  # an earlier wrkbook may have had fewer
             return
         host.ensure_unshare()
         with exclusive(f"image-{self.key}", "the image is being made by another wrkbook"):
@@ -107,8 +108,7 @@ class Image:
             command = ["mmdebstrap", f"--mode={mode}", "--variant=apt", "--format=tar"]
             command += [f"--aptopt={settings}", f"--include={','.join(self.packages)}", SUITE, "-"]
             self._run(command, partial)
-        for name in MOUNT_POINTS:
-            (partial / name).mkdir(exist_ok=True)
+        _add_mount_points(partial)
         for name in NETWORK_FILES:
             # Something to mount the host's own on, where the root came without.
             if not (partial / name).exists():
@@ -172,3 +172,8 @@ def remove_tree(folder: Path) -> None:
         function(path)
 
     shutil.rmtree(folder, onerror=make_writable)
+
+
+def _add_mount_points(root: Path) -> None:
+    for name in MOUNT_POINTS:
+        (root / name).mkdir(exist_ok=True)

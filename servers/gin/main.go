@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/minio/simdjson-go"
+
+	"shared/batch"
 )
 
 const usage = "usage: server --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS]"
@@ -50,6 +52,9 @@ func main() {
 func run(o options) error {
 	if !simdjson.SupportedCPU() {
 		return errors.New("simdjson-go needs a CPU with AVX2 and CLMUL")
+	}
+	if err := batch.StartSonic(); err != nil {
+		return err
 	}
 	runtime.GOMAXPROCS(o.threads)
 	posts, err := readPosts("/contract/posts.json")

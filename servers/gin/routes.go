@@ -4,7 +4,6 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -12,16 +11,9 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"shared/batch"
 )
-
-const maxBody = 4 << 20
-
-// codec decodes a body into a batch, checks the batch, and encodes it again. It keeps its buffers from one request to the
-// next: the batch may borrow from the body, and decode may change the body; the reply belongs to the codec.
-type codec interface {
-	decode(c *gin.Context, body []byte) (Receipt, error)
-	encode() ([]byte, error)
-}
 
 // newHandler routes the contract's workloads. There is no middleware: nothing is logged, and net/http recovers panics.
 func newHandler(posts []*post, from *database) http.Handler {
@@ -47,48 +39,34 @@ func newHandler(posts []*post, from *database) http.Handler {
 
 	bodies := &sync.Pool{New: func() any { return new([]byte) }}
 	router.POST("/discard/:db/:table", discard(bodies))
-	for path, newCodec := range map[string]func() codec{
-		"/dbop": newEncodingJSON, "/dbopjson": newEncodingJSON, "/dbopjsonv2": newEncodingJSONv2, "/dbopsimd": newSimdjsonGo,
+	for path, newCodec := range map[string]func(*exchange) batch.Codec{
+		"/dbop": bindingJSON, "/dbopjson": bindingJSON, "/dbopjsonv2": with(batch.NewEncodingJSONv2),
+		"/dbopsimd": with(batch.NewSimdjsonGo), "/dbopsonic": with(batch.NewSonic), "/dbopgojson": with(batch.NewGoJSON),
 	} {
-		exchanges := &sync.Pool{New: func() any { return &exchange{codec: newCodec()} }}
-		router.POST(path+"/:db/:table", dbop(exchanges, (*exchange).receipt))
-		router.POST(path+"/:db/:table/echo", dbop(exchanges, (*exchange).echo))
+		exchanges := &sync.Pool{New: func() any {
+			x := new(exchange)
+			x.Codec = newCodec(x)
+			return x
+		}}
+		router.POST(path+"/:db/:table", dbop(exchanges, false))
+		router.POST(path+"/:db/:table/echo", dbop(exchanges, true))
 	}
 	return router
 }
 
-// exchange is what one request needs, kept for the next.
-type exchange struct {
-	codec codec
-	body  []byte
-	reply []byte
+// with makes a codec that needs nothing of the request but its body.
+func with(newCodec func() batch.Codec) func(*exchange) batch.Codec {
+	return func(*exchange) batch.Codec { return newCodec() }
 }
 
-func (x *exchange) receipt(receipt Receipt) ([]byte, error) {
-	x.reply = receipt.AppendJSON(x.reply[:0])
-	return x.reply, nil
-}
-
-func (x *exchange) echo(Receipt) ([]byte, error) { return x.codec.encode() }
-
-func dbop(exchanges *sync.Pool, answer func(*exchange, Receipt) ([]byte, error)) gin.HandlerFunc {
+func dbop(exchanges *sync.Pool, echo bool) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		x := exchanges.Get().(*exchange)
 		defer exchanges.Put(x)
-		var status int
-		var err error
-		if x.body, status, err = readBody(c, x.body); err != nil {
+		x.context = c
+		reply, status, err := x.Respond(c.Request, c.Params[0].Value, c.Params[1].Value, echo)
+		if err != nil {
 			fail(c, status, err)
-			return
-		}
-		receipt, err := x.codec.decode(c, x.body)
-		if err != nil {
-			fail(c, http.StatusBadRequest, err)
-			return
-		}
-		reply, err := answer(x, receipt)
-		if err != nil {
-			fail(c, http.StatusInternalServerError, err)
 			return
 		}
 		send(c, http.StatusOK, typeJSON, reply)
@@ -101,7 +79,7 @@ func discard(bodies *sync.Pool) gin.HandlerFunc {
 		defer bodies.Put(buffer)
 		var status int
 		var err error
-		if *buffer, status, err = readBody(c, *buffer); err != nil {
+		if *buffer, status, err = batch.ReadBody(c.Request, c.Params[0].Value, c.Params[1].Value, *buffer); err != nil {
 			fail(c, status, err)
 			return
 		}
@@ -110,45 +88,7 @@ func discard(bodies *sync.Pool) gin.HandlerFunc {
 	}
 }
 
-var (
-	errPath = errors.New("database and table: 1 to 64 characters are required")
-	errSize = errors.New("the body is larger than 4 MiB")
-	errMs   = errors.New("the delay is a whole number of milliseconds, 0 to 60000")
-)
-
-// readBody checks the path and reads the whole body into buffer, which grows to what the request announces.
-func readBody(c *gin.Context, buffer []byte) (body []byte, status int, err error) {
-	body = buffer[:0]
-	if !isName(c.Params[0].Value) || !isName(c.Params[1].Value) {
-		return body, http.StatusBadRequest, errPath
-	}
-	size := c.Request.ContentLength
-	if size < 0 {
-		size = 4 << 10 // chunked: grows as it comes
-	}
-	if size <= maxBody && int64(cap(body)) < size {
-		body = make([]byte, 0, size)
-	}
-	for size <= maxBody && len(body) <= maxBody {
-		if len(body) == cap(body) {
-			body = append(body, 0)[:len(body)]
-		}
-		n, err := c.Request.Body.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return body, http.StatusBadRequest, err
-		}
-	}
-	if size > maxBody || len(body) > maxBody {
-		// A client that is still sending would not see the answer, so some more is taken from it.
-		_, _ = io.CopyN(io.Discard, c.Request.Body, 4*maxBody)
-		return body, http.StatusRequestEntityTooLarge, errSize
-	}
-	return body, http.StatusOK, nil
-}
+var errMs = errors.New("the delay is a whole number of milliseconds, 0 to 60000")
 
 func pong(c *gin.Context) { send(c, http.StatusOK, typeText, hello) }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"shared/batch/bodies"
 )
 
 var server = httptest.NewServer(newHandler(somePosts(50), &database{}))
@@ -86,8 +88,8 @@ func TestNamesHave1To64CharactersOnceDecoded(t *testing.T) {
 		"a": 200, strings.Repeat("%F0%9F%98%80", 64): 200, strings.Repeat("%41", 64): 200, "a%2Fb": 200, "a+b": 200,
 		"": 400, strings.Repeat("%F0%9F%98%80", 65): 400, strings.Repeat("a", 65): 400,
 	} {
-		for _, path := range []string{"/discard/%s/t", "/discard/d/%s", "/dbopsimd/%s/t", "/dbopjson/d/%s", "/dbopjsonv2/%s/t"} {
-			status, _ := ask(t, "POST", fmt.Sprintf(path, name), []byte(document{}.String()), false)
+		for _, path := range []string{"/discard/%s/t", "/discard/d/%s", "/dbopsimd/%s/t", "/dbopjson/d/%s", "/dbopjsonv2/%s/t", "/dbopsonic/d/%s", "/dbopgojson/%s/t"} {
+			status, _ := ask(t, "POST", fmt.Sprintf(path, name), []byte(bodies.Document{}.String()), false)
 			if status == 404 && name == "" && strings.HasSuffix(path, "/%s") {
 				continue // gin has no parameter there then: the path is unknown
 			}
@@ -99,9 +101,9 @@ func TestNamesHave1To64CharactersOnceDecoded(t *testing.T) {
 }
 
 func TestABodyMayHave4MiBAndNoMore(t *testing.T) {
-	batch := []byte(document{}.String())
-	for _, path := range []string{"/discard/a/b", "/dbop/a/b", "/dbopjson/a/b/echo", "/dbopjsonv2/a/b", "/dbopsimd/a/b"} {
-		for size, want := range map[int]int{maxBody: 200, maxBody + 1: 413, 2 * maxBody: 413} {
+	batch := []byte(bodies.Document{}.String())
+	for _, path := range []string{"/discard/a/b", "/dbop/a/b", "/dbopjson/a/b/echo", "/dbopjsonv2/a/b", "/dbopsimd/a/b", "/dbopsonic/a/b", "/dbopgojson/a/b/echo"} {
+		for size, want := range map[int]int{4 << 20: 200, 4<<20 + 1: 413, 8 << 20: 413} {
 			for _, chunked := range []bool{false, true} {
 				body := append(batch, bytes.Repeat([]byte{' '}, size-len(batch))...)
 				if status, answer := ask(t, "POST", path, body, chunked); status != want {
@@ -124,9 +126,10 @@ func TestDiscardCountsBytes(t *testing.T) {
 }
 
 func TestBadBodiesAreAnsweredWithAnError(t *testing.T) {
-	for _, body := range refused() {
+	for _, body := range bodies.Refused() {
 		for _, path := range []string{
 			"/dbopjson/a/b", "/dbopjsonv2/a/b", "/dbopsimd/a/b", "/dbopjson/a/b/echo", "/dbopjsonv2/a/b/echo", "/dbopsimd/a/b/echo",
+			"/dbopsonic/a/b", "/dbopgojson/a/b", "/dbopsonic/a/b/echo", "/dbopgojson/a/b/echo",
 		} {
 			if status, answer := ask(t, "POST", path, body, false); status != 400 || !strings.HasPrefix(answer, `{"error":"`) {
 				t.Errorf("%s: %d %s: %.200q", path, status, answer, body)

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"shared/batch"
 )
 
 const usage = "usage: server --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS]"
@@ -45,6 +47,9 @@ func main() {
 }
 
 func run(o options) error {
+	if err := batch.StartSonic(); err != nil {
+		return err
+	}
 	runtime.GOMAXPROCS(o.threads)
 	posts, err := readPosts("/contract/posts.json")
 	if err != nil {

@@ -8,8 +8,11 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"shared/batch"
 )
 
 const hello = "Hello, world!"
@@ -21,17 +24,65 @@ func newHandler(posts []*post, from *database) http.Handler {
 		"/{$}": text, "/text": text, "/json": now, "/json10": tenNumbers, "/blog": blog(posts), "/sql1": sql1(from), "/sql2": sql2(from),
 	} {
 		mux.HandleFunc("GET "+path, answer)
-		mux.HandleFunc(path, wrongMethod)
+		mux.HandleFunc(path, wrongMethod("GET, HEAD"))
+	}
+	bodies := &sync.Pool{New: func() any { return new([]byte) }}
+	onPost(mux, "/discard/{db}/{table}", discard(bodies))
+	for path, newCodec := range map[string]func() batch.Codec{"/dbopjsonv2": batch.NewEncodingJSONv2, "/dbopsonic": batch.NewSonic} {
+		exchanges := &sync.Pool{New: func() any { return &batch.Exchange{Codec: newCodec()} }}
+		onPost(mux, path+"/{db}/{table}", dbop(exchanges, false))
+		onPost(mux, path+"/{db}/{table}/echo", dbop(exchanges, true))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusNotFound, errors.New("no such path"))
 	})
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "//") { // a database or table without a name, which the mux would redirect
+			fail(w, http.StatusNotFound, errors.New("no such path"))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
-func wrongMethod(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Allow", "GET, HEAD")
-	fail(w, http.StatusMethodNotAllowed, errors.New("no such method here"))
+func onPost(mux *http.ServeMux, path string, answer http.HandlerFunc) {
+	mux.HandleFunc("POST "+path, answer)
+	mux.HandleFunc(path, wrongMethod("POST"))
+}
+
+func wrongMethod(allowed string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", allowed)
+		fail(w, http.StatusMethodNotAllowed, errors.New("no such method here"))
+	}
+}
+
+func dbop(exchanges *sync.Pool, echo bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := exchanges.Get().(*batch.Exchange)
+		defer exchanges.Put(x)
+		reply, status, err := x.Respond(r, r.PathValue("db"), r.PathValue("table"), echo)
+		if err != nil {
+			fail(w, status, err)
+			return
+		}
+		send(w, http.StatusOK, typeJSON, reply)
+	}
+}
+
+func discard(bodies *sync.Pool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		buffer := bodies.Get().(*[]byte)
+		defer bodies.Put(buffer)
+		var status int
+		var err error
+		if *buffer, status, err = batch.ReadBody(r, r.PathValue("db"), r.PathValue("table"), *buffer); err != nil {
+			fail(w, status, err)
+			return
+		}
+		reply := strconv.AppendInt(append((*buffer)[:0], `{"bytes":`...), int64(len(*buffer)), 10)
+		send(w, http.StatusOK, typeJSON, append(reply, '}'))
+	}
 }
 
 func text(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, typeText, helloLine) }

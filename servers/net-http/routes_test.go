@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"shared/batch/bodies"
 )
 
 var server = httptest.NewServer(newHandler(somePosts(50), &database{}))
@@ -96,6 +98,7 @@ func TestJSON10HasTenNewNumbersOnEachRequest(t *testing.T) {
 func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
 	for request, want := range map[string]int{
 		"GET /texts": 404, "GET /text/": 404, "GET /TEXT": 404, "POST /nothing": 404, "GET /json/10": 404, "GET /index.html": 404,
+		"POST /discard//t": 404, "POST /dbopsonic/d/": 404, "POST /discard/d": 404, "GET /dbopsonic/d/t": 405, "PUT /discard/d/t": 405,
 		"POST /text": 405, "POST /": 405, "DELETE /json": 405, "PUT /json10": 405, "POST /blog": 405, "POST /sql1": 405, "PATCH /sql2?count=1": 405,
 	} {
 		method, path, _ := strings.Cut(request, " ")
@@ -104,4 +107,42 @@ func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
 			t.Error(request, status, contentType, answer)
 		}
 	}
+}
+
+// sent posts a body, and holds the type of what comes back against the contract.
+func sent(t *testing.T, path, body string, want int) (answer string) {
+	t.Helper()
+	response, err := server.Client().Post(server.URL+path, "text/plain", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != want || response.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s: %v %d %s: %.200q", path, err, response.StatusCode, content, body)
+	}
+	return string(content)
+}
+
+func TestEachCodecRespondsWithTheReceiptAndTheEcho(t *testing.T) {
+	body := bodies.Document{}.String()
+	for _, path := range []string{"/dbopjsonv2/a/b", "/dbopsonic/a/b"} {
+		if receipt := sent(t, path, body, 200); !strings.HasPrefix(receipt, `{"operations":1,"filters":1,"readColumns":0,"nulls":0,"textBytes":7,`) {
+			t.Error(path, receipt)
+		}
+		if echo := sent(t, path+"/echo", body, 200); echo != body {
+			t.Error(path, echo)
+		}
+		for _, bad := range bodies.Refused() {
+			sent(t, path, string(bad), 400)
+		}
+	}
+}
+
+func TestDiscardCountsBytesUpTo4MiB(t *testing.T) {
+	if answer := sent(t, "/discard/a/b", strings.Repeat("x", 4<<20), 200); answer != `{"bytes":4194304}` {
+		t.Error(answer)
+	}
+	sent(t, "/discard/a/b", strings.Repeat("x", 4<<20+1), 413)
+	sent(t, "/discard/"+strings.Repeat("é", 65)+"/b", "", 400)
 }

@@ -13,8 +13,8 @@ from runners.contract.connection import Connection, NoResponseError
 from runners.contract.decoder.reference import judge, normalised
 from runners.contract.findings import Message
 from runners.contract.responses import body_difference
-from runners.core.project import cache_folder
-from runners.measure.conformance import build_all
+from runners.core.project import SERVERS, cache_folder
+from runners.measure.conformance import build_all, full_image
 from runners.systems.build import CACHE_ENV, Artifact, artifact, sources
 from runners.systems.catalogue import Catalogue
 from runners.systems.sandbox import Sandbox
@@ -154,17 +154,16 @@ def test_no_hostile_body_makes_a_sanitizer_speak():
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    "server",
-    [server for server in decoding() if (server.folder / "fuzz_test.go").exists()],
-    ids=lambda server: server.name,
+    "folder", [path.parent for path in SERVERS.rglob("fuzz_test.go")], ids=lambda folder: folder.name
 )
-def test_coverage_guided_fuzzing_finds_nothing(server, tmp_path):
-    built = build_all(Catalogue(), [server])[server.name]
-    read_only = {inside: outside for inside, outside in sources(server.folder).items() if inside != "/src"}
+def test_coverage_guided_fuzzing_finds_nothing(folder, tmp_path):
+    image = full_image(Catalogue())
+    image.ensure()
+    read_only = {inside: outside for inside, outside in sources(folder).items() if inside != "/src"}
     # A copy: what the fuzzer finds is written beside the test.
-    subprocess.run(["cp", "-r", server.folder, tmp_path / "src"], check=True)
+    subprocess.run(["cp", "-r", folder, tmp_path / "src"], check=True)
     writable = {"/src": tmp_path / "src", "/cache": cache_folder() / "build-cache"}
-    sandbox = Sandbox(built.image, read_only, writable, CACHE_ENV, "/src", builds=True)
+    sandbox = Sandbox(image, read_only, writable, CACHE_ENV, "/src", builds=True)
     command = ["go", "test", "-fuzz", "Fuzz", "-fuzztime", f"{_FUZZ_S}s", "-run", "^$", "."]
     outcome = subprocess.run(sandbox.command(command), capture_output=True, text=True)
     assert outcome.returncode == 0, outcome.stdout[-3000:] + outcome.stderr[-1000:]

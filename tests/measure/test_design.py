@@ -18,10 +18,21 @@ def test_every_system_that_serves_the_workload_takes_part_with_one_control():
     cells = names(design(Catalogue(), ["decode"], floor="discard", batch_sizes=[10]))
     assert [system for system, workload in cells if workload == "decode-10"] == [
         *("drogon+simdjson", "drogon+glaze", "drogon+yyjson"),
-        *("gin+encoding/json", "gin+encoding/json/v2", "gin+simdjson-go"),
+        *("gin+encoding/json", "gin+encoding/json/v2", "gin+simdjson-go", "gin+sonic"),
         "control",
     ]
     assert [system for system, workload in cells if workload == "discard-10"] == ["drogon", "gin"]
+
+
+def test_a_row_that_is_no_default_is_measured_by_name_or_among_all():
+    row = "gin+go-json"
+    assert row in {name for name, _ in names(design(Catalogue(), ["decode"], systems=["all"]))}
+    assert names(design(Catalogue(), ["decode"], systems=[row], batch_sizes=[1])) == [
+        (row, "decode-1"),
+        ("control", "decode-1"),
+    ]
+    everyone = {name for name, _ in names(design(Catalogue(), ["decode-as-published", "decode"], systems=["all"]))}
+    assert not any("as-published" in name for name in everyone)
 
 
 def test_the_control_repeats_the_first_system_in_all_its_workloads():

@@ -1,4 +1,5 @@
-package main
+// Package batch decodes, checks and encodes the contract's batch with one of several libraries, for the Go servers.
+package batch
 
 import (
 	"errors"

@@ -1,11 +1,10 @@
-package main
+package batch
 
 import (
 	"bytes"
 	"errors"
 	"unicode/utf8"
 
-	"github.com/gin-gonic/gin"
 	"github.com/minio/simdjson-go"
 )
 
@@ -20,7 +19,8 @@ type simdjsonGo struct {
 	reply       []byte
 }
 
-func newSimdjsonGo() codec {
+// NewSimdjsonGo returns a codec with minio/simdjson-go.
+func NewSimdjsonGo() Codec {
 	// Not nil, so that no readColumns differ from none given.
 	return &simdjsonGo{readColumns: []ReadColumn{}}
 }
@@ -35,7 +35,7 @@ var (
 	errText   = errors.New("a string is required")
 )
 
-func (c *simdjsonGo) decode(_ *gin.Context, body []byte) (Receipt, error) {
+func (c *simdjsonGo) Decode(body []byte) (Receipt, error) {
 	if err := c.parse(body); err != nil {
 		return Receipt{}, err
 	}
@@ -232,7 +232,7 @@ func (c *simdjsonGo) scalar(s *Scalar) error {
 }
 
 // simdjson-go has no encoder for values that did not come from its tape.
-func (c *simdjsonGo) encode() ([]byte, error) {
+func (c *simdjsonGo) Encode() ([]byte, error) {
 	c.reply = appendBatch(c.reply[:0], &c.batch)
 	return c.reply, nil
 }

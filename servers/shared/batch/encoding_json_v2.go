@@ -1,11 +1,9 @@
-package main
+package batch
 
 import (
 	"bytes"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
-
-	"github.com/gin-gonic/gin"
 )
 
 // encodingJSONv2 decodes with the second version of encoding/json, which is stable since Go 1.27. It compares member names
@@ -15,12 +13,13 @@ type encodingJSONv2 struct {
 	reply bytes.Buffer
 }
 
-func newEncodingJSONv2() codec { return new(encodingJSONv2) }
+// NewEncodingJSONv2 returns a codec with encoding/json/v2.
+func NewEncodingJSONv2() Codec { return new(encodingJSONv2) }
 
 // The contract leaves open which of two equal names counts, so none has to be remembered.
 var duplicateNames = jsontext.AllowDuplicateNames(true)
 
-func (c *encodingJSONv2) decode(_ *gin.Context, body []byte) (Receipt, error) {
+func (c *encodingJSONv2) Decode(body []byte) (Receipt, error) {
 	c.batch.Operations = c.batch.Operations[:0]
 	if err := json.Unmarshal(body, &c.batch, duplicateNames); err != nil {
 		return Receipt{}, err
@@ -31,7 +30,7 @@ func (c *encodingJSONv2) decode(_ *gin.Context, body []byte) (Receipt, error) {
 	return c.batch.Check()
 }
 
-func (c *encodingJSONv2) encode() ([]byte, error) {
+func (c *encodingJSONv2) Encode() ([]byte, error) {
 	c.reply.Reset()
 	err := json.MarshalWrite(&c.reply, &c.batch, duplicateNames)
 	return c.reply.Bytes(), err

@@ -1,4 +1,4 @@
-package main
+package batch
 
 import (
 	"bytes"
@@ -15,13 +15,13 @@ var (
 	errTwice    = errors.New("a member is given twice")
 )
 
-// restrict refuses what gin's binding lets pass and the contract refuses: invalid UTF-8, lone surrogates, nesting beyond 128
-// levels, and text after the batch. It also refuses more items than the contract allows before memory is taken for them:
+// restrict refuses what encoding/json lets pass and the contract refuses: invalid UTF-8, lone surrogates, nesting beyond 128
+// levels, a filter without a value, and text after the batch. It also refuses more items than the contract allows before memory is taken for them:
 // encoding/json would take 120 MB for 4 MiB of {}, and has no limit to set.
 //
 // encoding/json ignores the case of a member's name, and has no option against it. A name that it would find only so is
 // overwritten in the body, and thereby unknown. Of a member that is given twice, encoding/json merges both values, so that is
-// refused. A body that is not well-formed is left to encoding/json. All this takes about a tenth of the time of the binding.
+// refused. A body that is not well-formed is left to encoding/json. All this takes about a tenth of the time of encoding/json.
 func restrict(body []byte) error {
 	if !utf8.Valid(body) || hasBadEscape(body) {
 		return errUnicode
@@ -43,6 +43,9 @@ func restrict(body []byte) error {
 				return errDepth
 			}
 		case '}', ']':
+			if at.lacksValue() {
+				return errValue
+			}
 			if at.leave(); at.depth <= 0 {
 				if len(bytes.Trim(body[i+1:], " \t\r\n")) > 0 {
 					return errTrailing
@@ -63,6 +66,7 @@ type place struct {
 	depth int                 // of open objects and arrays
 	known int                 // how many of these, from the outermost on, belong to the batch and not to an unknown member
 	leads bool                // the last member's value is the next level of the batch
+	first bool                // the last member that led on was the first of its object's names
 	items [level6 + 1]int     // commas of the open arrays of the batch, by level
 	given [level6 + 1][3]bool // members of the open objects of the batch, by level
 }
@@ -105,6 +109,11 @@ func (p *place) leave() {
 	p.leads = false
 }
 
+// lacksValue tells whether what ends here is a filter without its value, which any cannot tell from a null.
+func (p *place) lacksValue() bool {
+	return p.depth == level6 && p.isKnown() && p.first && !p.given[level6][1]
+}
+
 // next counts a comma, and tells whether it is one too many.
 func (p *place) next() bool {
 	if names[p.known] != nil {
@@ -119,7 +128,9 @@ func (p *place) name(text []byte) (again bool) {
 	p.leads = false
 	for i, name := range names[p.known] {
 		if string(text) == name {
-			p.leads = i < leading[p.known]
+			if p.leads = i < leading[p.known]; p.leads {
+				p.first = i == 0
+			}
 			again = p.given[p.known][i]
 			p.given[p.known][i] = true
 			return again

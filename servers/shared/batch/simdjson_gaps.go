@@ -1,8 +1,9 @@
-package main
+package batch
 
 import (
 	"bytes"
 	"encoding/json/jsontext"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -22,8 +23,8 @@ func hasLeadingZero(body []byte) bool {
 	}
 }
 
-// hasBadEscape finds what simdjson-go and encoding/json let pass: lone surrogates, and for simdjson-go a few signs that it
-// takes for digits. It also accepts a body that is not well-formed.
+// hasBadEscape finds what simdjson-go and encoding/json let pass: lone surrogates, for simdjson-go a few signs that it takes
+// for digits, and for sonic unknown escapes in ignored members. It also accepts a body that is not well-formed.
 func hasBadEscape(body []byte) bool {
 	for {
 		i := bytes.IndexByte(body, '\\')
@@ -34,6 +35,9 @@ func hasBadEscape(body []byte) bool {
 			return true
 		}
 		if body[0] != 'u' {
+			if strings.IndexByte(`"\/bfnrt`, body[0]) < 0 {
+				return true
+			}
 			body = body[1:]
 			continue
 		}

@@ -1,23 +1,25 @@
-package main
+package batch
 
 import (
 	"encoding/json"
 	"testing"
+
+	"shared/batch/bodies"
 )
 
 // FuzzCodecsAgreeWithTheOracle holds all codecs against the oracle and against each other: the same bodies are accepted,
 // with the same receipts, and what a codec encodes another decodes again.
 func FuzzCodecsAgreeWithTheOracle(f *testing.F) {
-	for _, body := range append(accepted(), refused()...) {
+	for _, body := range append(bodies.Accepted(), bodies.Refused()...) {
 		if len(body) <= 64<<10 {
 			f.Add(body)
 		}
 	}
-	codecs := map[string]codec{} // kept, as the server keeps them
+	codecs := map[string]Codec{} // kept, as the server keeps them
 	for name, newCodec := range newCodecs {
 		codecs[name] = newCodec()
 	}
-	again := newEncodingJSONv2()
+	again := NewEncodingJSONv2()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		want, ok := oracle(body)
 		twice := ok && hasTwice(body)
@@ -35,7 +37,7 @@ func FuzzCodecsAgreeWithTheOracle(f *testing.F) {
 			if got != want {
 				t.Fatalf("%s: receipt %+v instead of %+v\n%q", name, got, want, body)
 			}
-			encoded, err := codec.encode()
+			encoded, err := codec.Encode()
 			if err != nil {
 				t.Fatalf("%s: %v\n%q", name, err, body)
 			}

@@ -1,0 +1,20 @@
+module shared/batch
+
+go 1.27
+
+require (
+	github.com/bytedance/sonic v1.15.5
+	github.com/goccy/go-json v0.10.6
+	github.com/minio/simdjson-go v0.4.5
+)
+
+require (
+	github.com/bytedance/gopkg v0.1.3 // indirect
+	github.com/bytedance/sonic/loader v0.5.3 // indirect
+	github.com/cloudwego/base64x v0.1.6 // indirect
+	github.com/klauspost/compress v1.15.15 // indirect
+	github.com/klauspost/cpuid/v2 v2.3.0 // indirect
+	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
+	golang.org/x/arch v0.22.0 // indirect
+	golang.org/x/sys v0.30.0 // indirect
+)
