@@ -7,7 +7,6 @@ import pytest
 from runners.analyse.results import analyse
 from runners.present.connections import charts as scale, report, sentences as scale_words, tables as scale_tables
 from runners.present.limits import limits_of
-from runners.present.threats import threats
 from runners.store.ledger import write_once
 from tests.analyse.scaled import run_of
 
@@ -91,7 +90,7 @@ def test_the_answer_and_the_conclusions_name_the_fastest_at_both_ends_the_memory
     assert scale_words.answer(results) == (
         "json10 at 19,900 connections: net-http completes 38.3 k/s (38.1 to 38.5); express cannot be ranked with it."
     )
-    few, kept, memory, drops, busy, built = scale_words.conclusions(results)
+    few, kept, memory, drops, built = scale_words.conclusions(results)
     assert few.startswith("json10 at 20 connections: net-http completes ")
     assert few.endswith(" as many as express.")
     assert "falls by 1.6" in kept
@@ -100,7 +99,6 @@ def test_the_answer_and_the_conclusions_name_the_fastest_at_both_ends_the_memory
     assert "kB (" in memory
     assert drops.startswith("express failed, or was late, most often: in ")
     assert drops.endswith("at 19,900 connections (json10); 1 of 2 had no error.")
-    assert busy.startswith("By Little's law ")
     assert built == "A cold build takes net-http 49.0 s; after a change at most 1.10 s (net-http)."
 
 
@@ -123,7 +121,7 @@ def test_the_decision_table_has_a_column_for_each_number_of_connections(results)
     assert lines[5].startswith("express\t8.06 k/s 7.")
 
 
-def test_the_threats_name_the_connections_and_what_was_left_out(results):
-    text = "\n".join(threats(results))
+def test_the_limits_name_the_connections_and_what_was_left_out(results):
+    text = "\n".join(limits_of(results))
     assert "closed loop of 20 to 19,900 connections" in text
     assert LEFT_OUT in text

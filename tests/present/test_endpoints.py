@@ -17,7 +17,7 @@ from runners.present.endpoints import (
     tables as endpoints,
 )
 from runners.present.kit.decision import LEADERS
-from runners.present.threats import threats
+from runners.present.limits import limits_of
 from tests.present.endpoint_frames import PINNING, SLOWER, make_endpoints, make_ratios
 from tests.present.test_charts import drawn_panels, words
 
@@ -252,7 +252,10 @@ def test_generators_and_published_values_are_compared_as_ratios(run):
     text = "\n".join(said(run))
     assert "first drove up to 1.67 × (1.60 to 1.75) as many requests as other (" in text
     assert "; other was the limit in 0 of 12 cells." in text
-    assert "Text is 2.35 × PgSQL 1 as elsewhere published it, 3.33 × here (alpha; intervals not known)." in text
+    assert (
+        "elsewhere published that Text is 2.35 × PgSQL 1; here Text is 3.33 × PgSQL 1 (alpha; intervals not known)."
+        in text
+    )
 
 
 def test_one_generator_and_one_count_make_no_sentence_about_two(run):
@@ -269,8 +272,8 @@ def test_own_threats_are_computed_and_stand_among_the_others(run):
     assert len(own) == 2
     run.published["p50_s"] = np.nan
     assert endpoint_words.threats_of_endpoints(run)[2].startswith("elsewhere kept service times in whole milliseconds")
-    assert set(own) < set(threats(run, own))
+    assert set(own) < set(limits_of(run, own))
 
 
 def test_a_database_beside_the_generator_is_a_threat_that_is_named(run):
-    assert "A database and the notebook shared CPU 1 with the load generator" in "\n".join(threats(run))
+    assert "A database and the notebook shared CPU 1 with the load generator" in "\n".join(limits_of(run))

@@ -18,8 +18,8 @@ from runners.present.kit.decision import LEADERS
 from runners.present.kit.frames import inverse
 from runners.present.kit.wording import PER_SECOND, factor
 from runners.present.levels import charts, report, sentences, tables
+from runners.present.limits import limits_of
 from runners.present.load_generators import omission, omitted
-from runners.present.threats import threats
 from tests.analyse.loaded import run_of
 
 QUEUES = {
@@ -209,9 +209,9 @@ def test_the_general_conclusions_rank_nobody_by_a_rate_that_was_given(results):
     assert "trials valid" in said
 
 
-def test_the_threats_are_those_of_an_open_loop(results):
-    said = "\n".join(threats(results))
-    assert "The load is an open loop whose arrivals are a Poisson process" in said
+def test_the_limits_are_those_of_an_open_loop(results):
+    said = "\n".join(limits_of(results))
+    assert "Arrivals are a Poisson process: real users come in waves" in said
     assert "closed loop" not in said
     assert "bursts" not in said
     assert "lower bounds" not in said
