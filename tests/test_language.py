@@ -20,7 +20,7 @@ MOST_WORDS, MEAN_WORDS = 30, 20
 
 # Old word (a pattern) → the term. In documents; text in backticks is a name and not checked.
 TERMS = {
-    r"answer(s|ed|ing)": "response, respond; the answer is that of a report",
+    r"answer(s|ed|ing)": "response, respond",
     r"ask(s|ed|ing)?": "request, send, query",
     r"examinations?": "vector runner",
     r"oracles?": "reference decoder",

@@ -18,7 +18,6 @@ def method(plan: RunPlan) -> Narrative:
         "Each system is compared with the leader of its workload. These 95 % intervals hold together: Student's t over launches, with "
         "Bonferroni's correction over all pairs. A verdict is read off the interval. Other pairs are exploratory.",
         *_floor(plan),
-        *_times(plan),
         "Throughputs are as measured. A probe beside the server gives the CPUs' speed during each window: a check and a column.",
         "Every trial must prove that it measured what it says. A void trial is left out of every number.",
     ]
@@ -64,9 +63,3 @@ def _control(plan: RunPlan) -> list[str]:
 def _floor(plan: RunPlan) -> list[str]:
     floor = plan.design.floor
     return [f"The floor is `{floor}`: the same server reads the same body and does nothing more."] if floor else []
-
-
-def _times(plan: RunPlan) -> list[str]:
-    if plan.generators[0].name != "wrk":
-        return []
-    return ["Service times are wrk's, with its back-filling undone exactly."]

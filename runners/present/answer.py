@@ -60,7 +60,7 @@ class Answer:
         smoke = [said([SMOKE])] if results.profile == SMOKE_PROFILE else []
         shown: list[object] = [
             joined(*smoke, answer_line(subject.answer(results)), subject.decision_table(results)),
-            heading(subject.message(results)),
+            title_line(subject.message(results)),
             subject.main_chart(results),
             joined(heading("How sure"), said(subject.how_sure(results))),
         ]
@@ -82,6 +82,11 @@ def published(results: Any, subject: Subject[Any]) -> tuple[str, list[str]]:  # 
 def answer_line(text: str) -> Fragment:
     """Return the answer as a line in bold."""
     return Fragment(f'<p class="wb-headline wb-answer"><strong>{unbroken(text)}</strong></p>', text)
+
+
+def title_line(text: str) -> Fragment:
+    """Return the title of a chart, in the place of a heading that would stand in the report's contents."""
+    return Fragment(f'<p class="wb-message">{unbroken(text)}</p>', text)
 
 
 def heading(text: str) -> Fragment:

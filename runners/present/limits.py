@@ -178,11 +178,9 @@ def _precision(results: Results) -> list[str]:
     row = rows.loc[widths.idxmax()]
     names = [name if name != CONTROL else "the control" for name in (row["system_a"], row["system_b"])]
     aim = format_half_width(results.precision_ratio)
-    note = results.budget_note.strip().rstrip(".")
-    return [
-        f"{len(wide)} of {len(rows)} ratios are wider than {aim}; the widest is {names[0]} to {names[1]} ({row['workload']}).",
-        *([f"{note[0].upper()}{note[1:]}."] if note else []),
-    ]
+    ended = "; time or blocks ran out" if results.budget_note else ""
+    widest = f"{names[0]} to {names[1]} ({row['workload']})"
+    return [f"{len(wide)} of {len(rows)} ratios are wider than the aim, {aim}; the widest is {widest}{ended}."]
 
 
 def _windows(results: Results) -> str:
@@ -215,7 +213,7 @@ def _ramp_up(results: Results) -> list[str]:
     row = windows.loc[windows["ramp_up_s"].idxmax()]
     took = format_duration(round(float(row["ramp_up_s"]), 1))
     return [
-        f"Connections are opened once and kept: opening them took up to {took} ({row['workload']}), outside every rate."
+        f"Connections are kept: the ramp-up to all of them took up to {took} ({row['workload']}), outside every rate."
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from runners.analyse.load_generators import driven
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
@@ -17,11 +19,11 @@ _GOOD = "good"
 
 
 def answer(results: Results) -> str:
-    """Return the rate up to which servers can be compared here, and how many findings ask for a change."""
+    """Return the rate up to which servers can be compared here, and how many findings need a change."""
     seen = results.manifest.about_machine
     findings = seen.preflight if seen else []
     bad = sum(finding.level != _GOOD for finding in findings)
-    rest = f"; {bad} of {len(findings)} preflight findings ask for a change" if findings else ""
+    rest = f"; {bad} of {len(findings)} preflight findings need a change" if findings else ""
     row = _ceiling(results)
     if row is None:
         return f"The load generator's ceiling on this machine is not known{rest}."
@@ -30,7 +32,7 @@ def answer(results: Results) -> str:
     return f"On this machine the load generator drives {least}{rate}{rest}."
 
 
-def _ceiling(results: Results) -> dict[str, object] | None:
+def _ceiling(results: Results) -> dict[str, Any] | None:
     """Return the cell of the fixed response, which is the first system, in the run's own load."""
     rows = without_control(measured(results.cells))
     rows = rows[(rows["system"] == results.baseline) & (rows["shape"] == "")]
@@ -38,7 +40,7 @@ def _ceiling(results: Results) -> dict[str, object] | None:
 
 
 def decision_table(results: Results) -> Fragment:
-    """Return the preflight's findings that ask for a change."""
+    """Return the preflight's findings that need a change."""
     seen = results.manifest.about_machine
     findings = [finding for finding in (seen.preflight if seen else []) if finding.level != _GOOD]
     good = len(seen.preflight) - len(findings) if seen else 0
@@ -64,7 +66,7 @@ def ceilings(results: Results) -> list[str]:
     """Return sentences on the limit of the ceiling, and on the load generators against the fixed response."""
     row, found = _ceiling(results), []
     if row is not None and row["bottleneck"] not in GENERATOR_LIMITED:
-        busy = amount(float(str(row["generator_busy_fraction"])), PERCENT)
+        busy = amount(float(row["generator_busy_fraction"]), PERCENT)
         found.append(f"The load generator used {busy} of its CPUs for that: {results.baseline} was the limit.")
     rows = driven(results.cells)
     if len(rows) > 1:

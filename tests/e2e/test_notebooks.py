@@ -87,7 +87,7 @@ def test_the_report_is_whole_quiet_and_asks_the_network_for_nothing(page_of, exp
 
 def test_code_is_hidden_until_it_is_shown(page_of):
     page = page_of("02-json-decode/e2e/report.html")
-    call = page.get_by_text("experiment.measure()").first
+    call = page.get_by_text("answer = Answer(report)").first
     assert not call.is_visible()
     page.get_by_text(re.compile("show code", re.IGNORECASE)).first.click()
     assert call.is_visible()

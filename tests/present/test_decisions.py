@@ -29,7 +29,7 @@ LIMITS = st.sampled_from(["server", "server", "generator", "both", "backend", "u
 FACTORS = st.one_of(st.floats(0.97, 1.03), st.floats(0.05, 20), st.just(1.0))
 WIDTHS = st.sampled_from([np.nan, 0.0, 0.0004, 0.012, 0.2, 3.0])
 # A failing example is large, and the message names the sentence: no time is spent on a smaller one.
-MANY = settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+MANY = settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
 def column(draw, strategy, rows):

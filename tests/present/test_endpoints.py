@@ -265,7 +265,7 @@ def test_one_generator_and_one_count_make_no_sentence_about_two(run):
     assert "From" not in text
 
 
-def test_own_threats_are_computed_and_stand_among_the_others(run):
+def test_own_limits_are_computed_and_stand_among_the_others(run):
     own = endpoint_words.threats_of_endpoints(run)
     assert own[0].startswith("The database, not the server, was the limit of 18 of 30 cells")
     assert "Service times that other saw hold the time that responses waited in it: its CPUs were 97 % busy." in own

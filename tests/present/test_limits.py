@@ -54,7 +54,7 @@ def failed(run):
         (lambda run: run.machine.update(governor="powersave"), "governor was powersave"),
         (lambda run: run.cells.__setitem__("bottleneck", "generator"), "The load generator limited gin (discard-1)"),
         (lambda run: run.cells.__setitem__("bottleneck", "both"), "Server and load generator together limited gin"),
-        (lambda run: setattr(run, "precision_ratio", 0.0001), "ratios are wider than ±0.0 %"),
+        (lambda run: setattr(run, "precision_ratio", 0.0001), "ratios are wider than the aim, ±0.0 %"),
         (lambda run: run.checks.__setitem__("ok", run.checks["name"] != "steal"), "steal (100 % of trials)"),
         (lambda run: run.manifest.versions.update(git_state="modified"), "differed from the commit"),
         (lambda run: run.trials.__setitem__("time_slices_count", 10), "in time slices of 100 ms"),

@@ -15,7 +15,7 @@ from runners.present.answer import published
 from runners.present.kit import frames
 from runners.present.kit.decision import LEADERS, OTHERS
 from runners.present.proxies import report, sentences as proxy_sentences, tables as proxy_tables
-from runners.present.throughput import charts, sentences
+from runners.present.throughput import charts
 from tests.analyse.synthetic import manifest
 from tests.present.frames import labelled
 
@@ -169,7 +169,7 @@ def test_direct_access_is_no_proxy_and_needs_least_of_nothing(run):
 
 def test_no_conclusion_ranks_by_times_of_perf_gauge(run):
     ranking = re.compile(r"\b(fastest|slowest|faster|shortest|longest|lowest|highest)\b|99 %|\bp\d\d")
-    said = [*proxy_sentences.conclusions(run), *narrative.conclusions(run)]
+    said = proxy_sentences.conclusions(run)
     about_times = [sentence for sentence in said if ranking.search(sentence)]
     assert [
         sentence for sentence in about_times if "maximum-wrk" not in sentence and "clients tick" not in sentence
@@ -187,13 +187,6 @@ def test_a_throughput_of_the_backend_is_a_limit_of_the_run_and_ranks_no_proxy(ru
         most
         == "relay, maximum-wrk: nginx behind haproxy-tcp was the limit, so its 8.10 k/s (7.86 to 8.34) is not the proxy's."
     )
-
-
-def test_no_sentence_calls_a_proxy_slower_by_the_throughput_of_the_backend(run):
-    verdicts = sentences.verdicts(run, MAXIMUM)
-    assert "asio-relay 0.889 × (0.844 to 0.933), limited by nginx: no statement about asio-relay" in verdicts
-    assert "http-tunnel 0.778 × (0.739 to 0.817), slower" in verdicts
-    assert "asio-relay 8.00 k requests/s (7.76 to 8.24) [limit: nginx]" in sentences.order(run, MAXIMUM)
 
 
 def test_the_decision_table_begins_with_the_least_cpu_and_ends_with_direct_access(run):
@@ -287,7 +280,3 @@ def test_relaying_cases_that_failed_are_listed(run):
     assert f"pproxy\t15 of 16\t{HALF_CLOSED}" in str(fragment)
     assert DIRECT not in str(fragment)
     assert "<b>" not in fragment.html
-
-
-def test_nobody_is_ranked_by_a_throughput_that_was_offered(run):
-    assert sentences.order(run, CONNECTING) == ""

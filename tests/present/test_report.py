@@ -14,8 +14,9 @@ from runners.present.kit.markup import Cell
 from runners.present.limits import MOST_VISIBLE, limits, limits_of
 from runners.present.narrative import SMOKE
 from runners.present.throughput import report
+from runners.present.throughput.family import workloads_of
 from runners.stats.verdicts import verdict
-from tests.present.frames import make_comparisons, make_sample, make_shares
+from tests.present.frames import labelled, make_comparisons, make_sample, make_shares
 from tests.test_language import words
 
 MOST_WORDS, MOST_CONCLUSIONS, MOST_SURE = 25, 8, 3
@@ -165,7 +166,20 @@ def test_decoding_costs_what_the_share_of_the_floor_leaves():
     (text,) = report.cost(run)
     assert f"{row['system']} {100 * (1 - row['share_ratio']):.1f} % (" in text
     (text,) = report.floor(run)
-    assert "drogon at least " in text  # the load generator was its limit
+    assert "drogon serves at least " in text  # the load generator was its limit
+
+
+def test_the_framework_is_most_of_a_gap_only_where_the_floors_carry_it():
+    run = make_sample()
+    (text,) = report.floor(run)
+    assert text.startswith("Without decoding, drogon serves ")
+    floors = run.cells["system"].isin(["gin"])
+    run.cells.loc[floors, "throughput_rps"] /= 20
+    (text,) = report.floor(run)
+    assert text.startswith("Most of the gap at small requests is the framework: without decoding, drogon serves ")
+    run.cells.loc[floors, "bottleneck"] = "generator"
+    (text,) = report.floor(run)
+    assert text.startswith("Without decoding, ")
 
 
 def test_at_most_five_limits_are_visible_and_the_others_are_folded():
@@ -191,3 +205,11 @@ def test_a_decision_table_is_sorted_by_value_and_a_missing_one_stands_last(small
     assert min(places) == text.index(f"\n{first}")
     assert max(places) == places[2]
     assert LEADERS not in text
+
+
+def test_a_second_load_generator_s_opinion_of_a_workload_is_no_workload_of_its_own():
+    first, second = list(dict.fromkeys(SAMPLE.cells["workload"]))[:2]
+    for label, ranks in ((f"{first}@autocannon", False), ("json10@20", True)):
+        cells = SAMPLE.cells.copy()
+        cells.loc[cells["workload"] == second, list(labelled(label))] = list(labelled(label).values())
+        assert (label in workloads_of(replace(SAMPLE, cells=cells))) == ranks

@@ -6,16 +6,30 @@ import math
 
 import pandas as pd
 
-from runners.analyse.claims.judgements import NOT_REPRODUCED, NOT_TESTABLE, SIZE_FACTOR, VERDICTS
+from runners.analyse.claims.judgements import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    SIZE_FACTOR,
+    SIZE_OFF,
+    UNDECIDED,
+    VERDICTS,
+)
 from runners.analyse.claims.review import ReviewedClaims
 from runners.core.units import RATIOS, amount, listing, shortlist, times
 from runners.present.claims import charts, tables
-from runners.present.claims.sentences import statements
+from runners.present.claims.tables import statements
 from runners.present.how_sure import validity
 from runners.present.kit.markup import Fragment
 from runners.present.kit.theme import Chart
 
 _MOST_NOT_REPRODUCED = 3
+_WORDS = {
+    REPRODUCED: "reproduced",
+    SIZE_OFF: "right in direction only",
+    NOT_REPRODUCED: "not reproduced",
+    UNDECIDED: "undecided",
+}
 
 
 def answer(reviewed: ReviewedClaims) -> str:
@@ -26,13 +40,8 @@ def answer(reviewed: ReviewedClaims) -> str:
     tested = {name: int(found.get(name, 0)) for name in VERDICTS if name != NOT_TESTABLE}
     if not sum(tested.values()):
         return f"None of the {int(found.sum())} published statements is testable here."
-    first, *others = [f"{count} {_short(name)}" for name, count in tested.items() if count]
-    return f"Of {sum(tested.values())} testable published statements: {listing([first, *others])}."
-
-
-def _short(verdict: str) -> str:
-    """Return a verdict without its explanation."""
-    return verdict.partition(",")[0]
+    counted = listing([f"{count} {_WORDS[name]}" for name, count in tested.items() if count])
+    return f"Of {sum(tested.values())} testable published statements, this machine finds {counted}."
 
 
 def decision_table(reviewed: ReviewedClaims) -> Fragment:
@@ -129,7 +138,7 @@ def limits_of_runs(reviewed: ReviewedClaims) -> list[str]:
     missing = [each.experiment for each in reviewed.selected_runs if each.results is None]
     machines = {str(each.results.machine.get("cpu", "")) for each in reviewed.selected_runs if each.results}
     return [
-        *([f"No sound run of {shortlist(missing)}: claims about it are not testable."] if missing else []),
+        *([f"No sound run of {shortlist(missing)}: their claims are not testable."] if missing else []),
         *(["The runs come from more than one machine."] if len(machines) > 1 else []),
         "A ratio may differ because the machine differs: “not reproduced here” says no more than that.",
         "All servers and libraries are newer than those of the published benchmarks.",

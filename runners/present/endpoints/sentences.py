@@ -75,7 +75,8 @@ def by_column(results: Results) -> list[str]:
         found.remove(clearest(found))
     limited = [each for each in found if each.found.limited]
     said = [lead(results, each.found, each.title) for each in found if not each.found.limited]
-    said = [each for each in said if each != answer(results)]
+    first = answer(results)
+    said = [each for each in said if each != first]
     if len(limited) == 1:
         said.append(lead(results, limited[0].found, limited[0].title))
     elif limited:

@@ -45,7 +45,8 @@ def other_capacities(results: Results) -> list[str]:
     bases, goals = bases_of(results), objectives_of(results)
     found = [most(results, base, goal) for goal in goals[:1] for base in bases[1:]]
     found += [most(results, base, goal) for goal in goals[1:2] for base in bases[:1]]
-    return [said for said in found[:_MOST_OTHERS] if said != answer(results)]
+    first = answer(results)
+    return [said for said in found[:_MOST_OTHERS] if said != first]
 
 
 def request_costs(results: Results, cost_spread: CostSpread | None = None) -> list[str]:

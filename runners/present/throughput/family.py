@@ -14,8 +14,11 @@ from runners.present.kit.frames import (
     cell_of,
     has_errors,
     is_client_bound,
+    is_fixed_rate,
     leaders,
     measured,
+    ordered,
+    share_bound,
     without_control,
     workload_title,
 )
@@ -25,6 +28,7 @@ _NEAR = 1.05
 """Ratios below it are said in percent."""
 _TIED = frozenset({"equivalent", "undecided", "not comparable"})
 LIMIT = "the load generator was the limit"
+_WIDE_PERCENT = 2.0
 
 
 @dataclass(frozen=True)
@@ -160,3 +164,41 @@ def rate(results: Results, system: str, workload: str, *, interval: bool = True)
     bound = "at least " if is_client_bound(results.cells, system, workload) else ""
     value, low, high = (cell[f"throughput_{part}rps"] for part in ("", "low_", "high_"))
     return bound + (quantity(value, low, high, RATES) if interval else amount(value, RATES))
+
+
+def cost_words(cells: pd.DataFrame, share: pd.Series) -> str:
+    """Return what a workload costs of the throughput of its floor, in percent; empty where both are bounds."""
+    bound = {"=": "", "≤": "at least ", "≥": "at most "}.get(share_bound(cells, share))
+    if bound is None:
+        return ""
+    value, low, high = (100 * (1 - share[name]) for name in ("share_ratio", "share_high_ratio", "share_low_ratio"))
+    known = math.isfinite(low) and math.isfinite(high)
+    places = 0 if not known or high - low >= _WIDE_PERCENT else 1
+    interval = f" ({low:.{places}f} to {high:.{places}f})" if known else ""
+    return f"{bound}{value:.{places}f} %{interval}".replace("-", "−")
+
+
+def workloads_of(results: Results) -> list[str]:
+    """The workloads with at least one number, in the order given; without what a second load generator says of the same.
+
+    Without fixed rates: a throughput that was given ranks nobody, and notebooks that have them speak of them.
+    """
+    cells = measured(results.cells)
+    cells = cells[cells["offered_rps"].isna()] if is_fixed_rate(cells) else cells
+    again = (cells["base_workload"] != cells["workload"]) & cells["base_workload"].isin(cells["workload"])
+    return ordered(cells.loc[~again, "workload"])
+
+
+def main_workload(results: Results) -> str:
+    """Return the workload that the report is about: of the first compared kind, the one with the largest request."""
+    names = compared_workloads(results)
+    if not names:
+        return ""
+    kinds = results.cells.drop_duplicates("workload").set_index("workload")["workload_name"]
+    return [name for name in names if kinds[name] == kinds[names[0]]][-1]
+
+
+def compared_workloads(results: Results) -> list[str]:
+    """Return the workloads that rank systems, without the floors below them."""
+    floors = set(results.shares["floor_workload"])
+    return [name for name in workloads_of(results) if name not in floors]

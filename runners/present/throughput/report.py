@@ -19,31 +19,33 @@ from runners.present.kit.decision import (
     sizes,
     without_capacities,
 )
-from runners.present.kit.frames import cell_of, leaders, measured, ordered, without_control, workload_title
+from runners.present.kit.frames import (
+    cell_of,
+    is_client_bound,
+    leaders,
+    measured,
+    ordered,
+    without_control,
+    workload_title,
+)
 from runners.present.kit.markup import Cell, Fragment
 from runners.present.kit.theme import Chart
-from runners.present.throughput import charts, sentences
-from runners.present.throughput.family import LIMIT, Family, leads, rate, title
+from runners.present.throughput import charts
+from runners.present.throughput.family import (
+    LIMIT,
+    Family,
+    compared_workloads,
+    cost_words,
+    leads,
+    main_workload,
+    rate,
+    title,
+)
 
 how_sure = certainty.how_sure
 _MOST_CONCLUSIONS = 8
 _MOST_OTHERS = 3
 _MOST_OF_IT = 0.5
-
-
-def main_workload(results: Results) -> str:
-    """Return the workload that the report is about: of the first compared kind, the one with the largest request."""
-    names = compared_workloads(results)
-    if not names:
-        return ""
-    kinds = results.cells.drop_duplicates("workload").set_index("workload")["workload_name"]
-    return [name for name in names if kinds[name] == kinds[names[0]]][-1]
-
-
-def compared_workloads(results: Results) -> list[str]:
-    """Return the workloads that rank systems, without the floors below them."""
-    floors = set(results.shares["floor_workload"])
-    return [name for name in sentences.workloads_of(results) if name not in floors]
 
 
 def answer(results: Results) -> str:
@@ -180,14 +182,14 @@ def floor(results: Results) -> list[str]:
     family = Family.of(results, names[0])
     if len(floors.names) < 2 or len(family.names) < 2:
         return []
-    first, last = (
-        f"{name} {rate(results, name, floors.workload, interval=False)}" for name in (floors.names[0], floors.names[-1])
-    )
+    first, last = floors.names[0], floors.names[-1]
+    rates = [rate(results, name, floors.workload, interval=False) for name in (first, last)]
+    serve = f"{first} serves {rates[0]} and {last} {rates[1]}"
     share = family.share_of_gap(floors, results.shares)
-    most = share is not None and share > _MOST_OF_IT
-    return [
-        f"Without that work, requests/s: {first}, {last}{': most of the gap at small requests is the framework' if most else ''}."
-    ]
+    # Where the load generator was the limit of the slower floor, the gap between the floors may be smaller.
+    if share is None or share <= _MOST_OF_IT or is_client_bound(results.cells, last, floors.workload):
+        return [f"Without decoding, {serve}."]
+    return [f"Most of the gap at small requests is the framework: without decoding, {serve}."]
 
 
 def cost(results: Results) -> list[str]:
@@ -198,7 +200,7 @@ def cost(results: Results) -> list[str]:
         "share_ratio", kind="stable"
     )
     ends = [rows.iloc[-1], rows.iloc[0]] if len(rows) > 1 else [row for _, row in rows.iterrows()]
-    parts = [f"{row['system']} {words}" for row in ends if (words := sentences.cost_words(results.cells, row))]
+    parts = [f"{row['system']} {words}" for row in ends if (words := cost_words(results.cells, row))]
     return [f"Of the throughput without it, {title(results, workload)} costs {listing(parts)}."] if parts else []
 
 
@@ -207,10 +209,13 @@ def cpu(results: Results) -> list[str]:
     workload = main_workload(results)
     rows = _with_number(results.cells[results.cells["workload"] == workload])
     rows = rows[rows["cpu_per_request_s"].notna()].sort_values("cpu_per_request_s", kind="stable")
-    columns = ["cpu_per_request_s", "cpu_per_request_low_s", "cpu_per_request_high_s"]
     ends = ordered([rows["system"].iloc[0], rows["system"].iloc[-1]]) if len(rows) else []
-    parts = [f"{name} {quantity(*rows.set_index('system').loc[name, columns], TIMES)}" for name in ends]
+    parts = [f"{name} {_cpu(rows.set_index('system').loc[name])}" for name in ends]
     return [f"Server CPU per request at {title(results, workload)}: {listing(parts)}."] if parts else []
+
+
+def _cpu(row: pd.Series) -> str:
+    return quantity(row["cpu_per_request_s"], row["cpu_per_request_low_s"], row["cpu_per_request_high_s"], TIMES)
 
 
 def published(results: Results) -> list[str]:
@@ -237,9 +242,9 @@ def conclusions(results: Results) -> list[str]:
     found = [
         *elsewhere(results),
         *within_servers(results),
+        *published(results),
         *floor(results),
         *cost(results),
         *cpu(results),
-        *published(results),
     ]
     return found[:_MOST_CONCLUSIONS]
