@@ -152,7 +152,7 @@ def records(results: Results) -> str:
         own = rows[rows["system"] == system].set_index("records_count")
         if {fewest, most} <= set(own.index):
             falls[system] = _over(own.loc[fewest], own.loc[most])
-    return changes(f"From {fewest:g} to {most:g} records a response, throughput", falls)
+    return changes(f"From {fewest:g} to {most:g} records throughput", falls)
 
 
 def _over(first: Mapping[str, Any], second: Mapping[str, Any]) -> Interval:
