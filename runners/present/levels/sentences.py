@@ -96,8 +96,8 @@ def most(results: Results, base: str, goal: str) -> str:
         return sentence(first, f": {name} {carries}", more)
     ties = [name, *others[others["verdict"].isin(_UNTOLD)]["system"]]
     if len(ties) > 1:
-        return sentence(f"{title}: {few(ties)} tie for most at {keeps}: {carries}", more)
-    return sentence(f"{title}: {name} carries most at {keeps}: {carries}", more)
+        return sentence(f"{title} at {keeps}: {few(ties)} tie at {carries}", more)
+    return sentence(f"{title} at {keeps}: {name} carries most, {carries}", more)
 
 
 def _is(frame: pd.DataFrame, base: str, goal: str) -> pd.Series:
