@@ -166,7 +166,8 @@ def times(value: float, low: float, high: float) -> tuple[str, str]:
         return amount(value, RATIOS), ""
     if 0 < low * WIDEST < high:
         return amount(value, RATIOS), "interval not known"
-    places = min(decimals(value), max(0, math.ceil(-math.log10(half_width))))
+    most = decimals(value)
+    places = min(most, max(most - 1, math.ceil(-math.log10(half_width)), 0))
     # No rounding may move an end of the interval to 1, or over it.
     while places < _MOST_PLACES and any((end > 1) != (round(end, places) > 1) for end in (low, high)):
         places += 1

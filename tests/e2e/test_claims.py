@@ -98,7 +98,7 @@ def test_without_any_run_and_without_measuring_it_says_so_and_ends_well(tmp_path
     outcome = wrkbook("run", "07", "--run-id", "none", "-p", "measure_flaws", "False", data=tmp_path)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     found = summary(tmp_path, "none")
-    assert "No run of any experiment is here" in "\n".join(found["conclusions"])
+    assert found["headline"].startswith("No run of any experiment is here")
     assert {each["verdict"] for each in found["claims"]} == {"not testable here", ""}
     assert "no run of 06-tcp-proxies here" in {each["why"] for each in found["claims"]}
     assert found["cells"] == []

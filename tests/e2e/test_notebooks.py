@@ -246,14 +246,15 @@ def test_serve_prints_its_url_and_paths_and_ends_cleanly(tmp_path):
 def test_the_published_table_is_filled_in_and_the_limit_of_each_column_is_named(quick_run, page_of):
     data, _ = quick_run
     summary = json.loads((data / "processed/04-text-json-sql/e2e/summary.json").read_text())
-    for column in ("Text", "JSON", "PgSQL 1", "PgSQL 2, 20 records"):
-        for generator in ("wrk", "autocannon"):
-            assert any(said.startswith(f"{column}, by {generator}: the limit was ") for said in summary["conclusions"])
+    assert any(re.match(r"Of \d+ cells, ", said) for said in summary["conclusions"])
     page = page_of("04-text-json-sql/e2e/report.html")
+    busy = page.locator("table", has=page.locator("caption", has_text="Who was busy")).text_content()
+    for wanted in ("Text", "JSON", "PgSQL 1", "PgSQL 2, 20 records", "wrk", "autocannon"):
+        assert wanted in busy
     assert page.locator("img").count() >= 7
     for caption in ("the published table, filled in", "Behind every server", "Who was busy"):
         assert page.locator("caption", has_text=caption).count() == 1
-    text = page.inner_text("body")
+    text = page.text_content("body")
     for wanted in (
         "46.4 k",
         "another machine",

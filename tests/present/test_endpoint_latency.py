@@ -2,34 +2,17 @@
 
 from types import SimpleNamespace
 
-import numpy as np
-import pandas as pd
 import pytest
 
-from runners.core.records import PERCENTILES, percentile_column
 from runners.present.endpoints import latency
 from runners.present.endpoints.sentences import response_times
 from runners.present.endpoints.tables import columns, shapes
-from tests.present.endpoint_frames import SYSTEMS, make_endpoints
-from tests.present.frames import labelled
-
-OFFERED, AT_RATE = 6_000.0, "text@6000/s"
+from tests.present.endpoint_frames import AT_RATE, make_endpoints, with_fixed_rate
 
 
 @pytest.fixture
 def cells():
-    closed = make_endpoints().cells
-    first = closed[closed["workload"] == "text"].assign(
-        generator="paceload", offered_rps=OFFERED, throughput_rps=OFFERED, achieved_fraction=1.0
-    )
-    for name, value in labelled(AT_RATE).items():
-        first[name] = value
-    for place, percentile in enumerate(PERCENTILES):
-        column = percentile_column(percentile)
-        own_s = np.array([1e-4 / SYSTEMS[system] for system in first["system"]]) * (1 + place)
-        for end, factor in (("", 1.0), ("_low", 0.95), ("_high", 1.05)):
-            first[column.replace("_s", f"{end}_s") if percentile < 99.9 else f"{column[:-2]}{end}_s"] = own_s * factor
-    return pd.concat([closed.assign(offered_rps=np.nan), first], ignore_index=True)
+    return with_fixed_rate(make_endpoints().cells)
 
 
 def test_the_shortest_and_the_longest_p99_are_named_with_the_rate(cells):

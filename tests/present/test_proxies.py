@@ -110,8 +110,8 @@ class Run:
     trials: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"speed_ratio": [0.9, 0.8]}))
 
 
-@pytest.fixture
-def run():
+def make_run():
+    """A run in which the load generator, or nginx, was the limit of some cells."""
     cells = pd.DataFrame(
         [cell(system, CONNECTING, 600.0) for system in CPU_US]
         + [cell(system, MODERATE, 900.0) for system in CPU_US]
@@ -122,6 +122,11 @@ def run():
     second = {"asio-relay": "slower", "haproxy-tcp": "slower", "http-tunnel": "slower", "pproxy": "slower", CONTROL: ""}
     rows = compared(cells, CAPACITY, first, limited) + compared(cells, MAXIMUM, second)
     return Run(cells, pd.DataFrame(rows))
+
+
+@pytest.fixture
+def run():
+    return make_run()
 
 
 def test_the_answer_is_the_cpu_time_of_a_connection_with_who_shares_its_interval(run):

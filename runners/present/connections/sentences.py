@@ -10,11 +10,10 @@ import pandas as pd
 from runners.analyse.results import Results
 from runners.analyse.usage import levels, memory_per_connection
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.records import Interval
 from runners.core.units import Scale, amount
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.standing import lead, rate, standing, times
-from runners.present.kit.wording import at_most, factor, few, known, sentence
+from runners.present.kit.wording import at_most, changes, few, known, sentence
 
 # Fewer connections than this had a request under way: the others wait for a response that does not come.
 _BUSY = 0.9
@@ -77,24 +76,7 @@ def kept(results: Results) -> str:
     for system in ordered(rows["system"]):
         if set(ends) <= set(rows.loc[rows["system"] == system, "workload"]):
             found[system] = results.paired((system, ends[0]), (system, ends[1])).interval
-    order = sorted((each for each in found if pd.notna(found[each].value)), key=lambda each: found[each].value)
-    if not order:
-        return ""
-    where = f"From {few_count:,} to {counts[-1]:,} connections throughput"
-    changes = [_change(found[name]) for name in order]
-    said = [f"{how} by {size} with {name}" for (how, size), name in zip(changes, order, strict=True)]
-    if len(order) == 1:
-        return sentence(f"{where} {said[0]}")
-    least = said[0].removeprefix(f"{changes[-1][0]} ")
-    return sentence(f"{where} {said[-1]}", f" and {least}")
-
-
-def _change(ratio: Interval) -> tuple[str, str]:
-    """Return how a throughput that is `ratio` of a later one changes, and by which factor of at least 1."""
-    value, low, high = ratio.value, ratio.low, ratio.high
-    if value >= 1:
-        return "falls", factor(value, low, high)
-    return "grows", factor(1 / value, 1 / high, 1 / low)
+    return changes(f"From {few_count:,} to {counts[-1]:,} connections throughput", found)
 
 
 def per_connection(results: Results) -> str:

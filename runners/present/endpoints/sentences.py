@@ -26,7 +26,7 @@ from runners.present.endpoints.tables import (
 )
 from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
 from runners.present.kit.standing import lead, times
-from runners.present.kit.wording import at_most, factor, few, known, sentence
+from runners.present.kit.wording import at_most, changes, factor, few, known, sentence
 from runners.stats.estimates import ratio_of
 
 
@@ -75,7 +75,8 @@ def by_column(results: Results) -> list[str]:
         found.remove(clearest(found))
     limited = [each for each in found if each.found.limited]
     said = [lead(results, each.found, each.title) for each in found if not each.found.limited]
-    said = [each for each in said if each != answer(results)]
+    first = answer(results)
+    said = [each for each in said if each != first]
     if len(limited) == 1:
         said.append(lead(results, limited[0].found, limited[0].title))
     elif limited:
@@ -151,12 +152,7 @@ def records(results: Results) -> str:
         own = rows[rows["system"] == system].set_index("records_count")
         if {fewest, most} <= set(own.index):
             falls[system] = _over(own.loc[fewest], own.loc[most])
-    order = sorted((name for name in falls if pd.notna(falls[name].value)), key=lambda name: falls[name].value)
-    if not order:
-        return ""
-    said = [_factor(falls[name]) for name in order]
-    first = f"From {fewest:g} to {most:g} records a response, throughput falls by {said[0]} with {order[0]}"
-    return sentence(first, f" and {said[-1]} with {order[-1]}" if len(order) > 1 else "")
+    return changes(f"From {fewest:g} to {most:g} records throughput", falls)
 
 
 def _over(first: Mapping[str, Any], second: Mapping[str, Any]) -> Interval:
@@ -165,10 +161,6 @@ def _over(first: Mapping[str, Any], second: Mapping[str, Any]) -> Interval:
         Interval(*(float(row[f"throughput{end}_rps"]) for end in ("", "_low", "_high"))) for row in (first, second)
     ]
     return ratio_of(*sides)
-
-
-def _factor(ratio: Interval) -> str:
-    return factor(ratio.value, ratio.low, ratio.high)
 
 
 def generators(results: Results) -> str:
@@ -195,16 +187,23 @@ def _is_limit(cells: pd.DataFrame, row: Mapping[Any, Any]) -> bool:
 
 def published(results: Results) -> str:
     """Return the factor between the first and another column as published and as measured, where it is largest."""
-    rows, found, parts = results.published, columns(results.cells), []
+    rows, titles, parts = results.published, columns(results.cells), []
     for system, source in rows[["system", "source"]].drop_duplicates().itertuples(index=False):
         own = rows[(rows["system"] == system) & (rows["source"] == source)]
-        first, *others = [workload for workload in found if workload in set(own["workload"])] or [""]
+        first, *others = [workload for workload in titles if workload in set(own["workload"])] or [""]
         for other in others:
             there, here = (_share(frame, system, first, other) for frame in (own, measured(results.cells)))
             if pd.notna(here):
-                said = f"{found[first]} is {amount(there, RATIOS)} {found[other]} as {source} published it, {amount(here, RATIOS)} here"
-                parts.append((there, f"{said} ({system}; intervals not known)"))
+                names = (titles[first], titles[other])
+                said = f"{source} published that {_more(names, there)}; here {_more(names, here)}"
+                parts.append((max(there, 1 / there), f"{said} ({system}; intervals not known)"))
     return sentence(max(parts)[1]) if parts else ""
+
+
+def _more(names: tuple[str, str], ratio: float) -> str:
+    """Return which of two columns has more requests per second, as a factor of at least 1."""
+    more, less = names if ratio >= 1 else names[::-1]
+    return f"{more} is {amount(max(ratio, 1 / ratio), RATIOS)} {less}"
 
 
 def _share(cells: pd.DataFrame, system: str, workload: str, of: str) -> float:

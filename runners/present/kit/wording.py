@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from runners.core.records import Interval
 from runners.core.units import Scale, amount, listing, quantity, shortlist, times
 
 MOST_WORDS = 25
@@ -54,6 +55,27 @@ def factor(value: float, low: float, high: float) -> str:
     """Return a ratio with its interval, as :func:`runners.core.units.times`; where there is none, say that it is not known."""
     said, interval = times(value, low, high)
     return f"{said} ({interval or _UNKNOWN})"
+
+
+def changes(what: str, found: Mapping[str, Interval]) -> str:
+    """Return the sentence about the largest and the smallest fall of a quantity, `what`.
+
+    `found` is system → its earlier value over its later one. A system whose quantity grows is said to grow, so no factor is
+    below 1. Empty where no ratio is known.
+    """
+    order = sorted((each for each in found if not math.isnan(found[each].value)), key=lambda each: found[each].value)
+    if not order:
+        return ""
+    (most, size), (least, smallest) = (_change(found[each]) for each in (order[-1], order[0]))
+    first = f"{what} {most} by {size} with {order[-1]}"
+    verb = "" if least == most else f"{least} "
+    return sentence(first, f" and {verb}by {smallest} with {order[0]}" if len(order) > 1 else "")
+
+
+def _change(ratio: Interval) -> tuple[str, str]:
+    if ratio.value >= 1:
+        return "falls", factor(ratio.value, ratio.low, ratio.high)
+    return "grows", factor(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
 
 
 def at_most(sentences: Sequence[str]) -> list[str]:

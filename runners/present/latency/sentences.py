@@ -71,13 +71,24 @@ def bursts(results: Results, again: str, workload: str) -> str:
     if not order:
         return ""
     tools = [str(cells.loc[cells["workload"] == name, "generator"].iloc[0]) for name in (again, workload)]
-    ends = [
-        f"{factor(ratios[name].value, ratios[name].low, ratios[name].high)} ({name})"
-        for name in dict.fromkeys((order[0], order[-1]))
-    ]
-    return sentence(
-        f"{at_rate(cells, workload)}: with {tools[0]}'s bursts p50 is {' to '.join(ends)} that of {tools[1]}"
-    )
+    title, low, high = at_rate(cells, workload), ratios[order[0]], ratios[order[-1]]
+    if low.value < 1:
+        longer = high.value * low.value >= 1
+        name, far = (order[-1], high) if longer else (order[0], _inverse(low))
+        how = "longer" if longer else "shorter"
+        return sentence(
+            f"{title}: with {tools[0]}'s bursts p50 is up to {_times(far)} {how} ({name}) than with {tools[1]}"
+        )
+    ends = [f"{_times(ratios[name])} ({name})" for name in dict.fromkeys((order[0], order[-1]))]
+    return sentence(f"{title}: with {tools[0]}'s bursts p50 is {' to '.join(ends)} that of {tools[1]}")
+
+
+def _inverse(ratio: Interval) -> Interval:
+    return Interval(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+
+
+def _times(ratio: Interval) -> str:
+    return factor(ratio.value, ratio.low, ratio.high)
 
 
 def at_rate(cells: pd.DataFrame, workload: str) -> str:

@@ -33,9 +33,18 @@ def conclusions(results: Results) -> list[str]:
 
 
 def decision_table(results: Results) -> Fragment:
-    """Return a table of what to choose for each workload: capacity at the first objective, cost and p99 at equal rates."""
+    """Return the table of what to choose for the first workload: capacity at the first objective, cost and p99 at equal rates."""
+    return _tables(results, sentences.bases_of(results)[:1])
+
+
+def other_decisions(results: Results) -> Fragment:
+    """Return the same table for each other workload."""
+    return _tables(results, sentences.bases_of(results)[1:])
+
+
+def _tables(results: Results, bases: Sequence[str]) -> Fragment:
     goals = sentences.objectives_of(results)
-    return joined(*(_table(results, base, goals[0]) for base in sentences.bases_of(results))) if goals else joined()
+    return joined(*(_table(results, base, goals[0]) for base in bases if goals))
 
 
 def _table(results: Results, base: str, goal: str) -> Fragment:

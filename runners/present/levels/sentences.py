@@ -45,7 +45,8 @@ def other_capacities(results: Results) -> list[str]:
     bases, goals = bases_of(results), objectives_of(results)
     found = [most(results, base, goal) for goal in goals[:1] for base in bases[1:]]
     found += [most(results, base, goal) for goal in goals[1:2] for base in bases[:1]]
-    return [said for said in found[:_MOST_OTHERS] if said != answer(results)]
+    first = answer(results)
+    return [said for said in found[:_MOST_OTHERS] if said != first]
 
 
 def request_costs(results: Results, cost_spread: CostSpread | None = None) -> list[str]:
@@ -95,8 +96,8 @@ def most(results: Results, base: str, goal: str) -> str:
         return sentence(first, f": {name} {carries}", more)
     ties = [name, *others[others["verdict"].isin(_UNTOLD)]["system"]]
     if len(ties) > 1:
-        return sentence(f"{title}: {few(ties)} tie for most at {keeps}: {carries}", more)
-    return sentence(f"{title}: {name} carries most at {keeps}: {carries}", more)
+        return sentence(f"{title} at {keeps}: {few(ties)} tie at {carries}", more)
+    return sentence(f"{title} at {keeps}: {name} carries most, {carries}", more)
 
 
 def _is(frame: pd.DataFrame, base: str, goal: str) -> pd.Series:
