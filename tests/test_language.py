@@ -150,7 +150,7 @@ def test_sentences_are_told_apart():
 
 
 def test_an_old_word_is_found_and_a_name_is_not():
-    assert old_words("The server Answers.") == ["Answers → response, respond"]
+    assert old_words("The server Answers.") == ["Answers → response, respond; the answer is that of a report"]
     assert old_words("`answer` in `placebo`, [a page](docs/answer.md), and returned") == []
 
 

@@ -60,10 +60,16 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, title: str = "
         title_style="bold",
     )
     for place, head in enumerate(heads):
-        number = place in right
         longest = max(map(len, (head, *(row[place] for row in rows))))
-        least = longest if number or (place == 0 and longest <= _LONGEST_NAME) else None
-        made.add_column(head, justify="right" if number else "left", overflow="fold", min_width=least, no_wrap=number)
+        whole = place in right or (place == 0 and longest <= _LONGEST_NAME)
+        # rich first narrows all columns that may be broken, whatever their least width.
+        made.add_column(
+            head,
+            justify="right" if place in right else "left",
+            overflow="fold",
+            min_width=longest if whole else None,
+            no_wrap=whole,
+        )
     for row in rows:
         made.add_row(*(marked(cell) for cell in row))
     return made

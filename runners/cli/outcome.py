@@ -17,13 +17,14 @@ from runners.cli.console import console, hanging, table
 from runners.core.errors import WrkbookError
 from runners.core.project import PROCESSED
 from runners.core.units import RATES, RATIOS, amount, quantity_parts, shortened, system_title
-from runners.present.comparison import comparison_rows
 from runners.workbook import run as running
 from runners.workbook.run import Report
 
 # With them, what is printed of three notebooks fits on one screen: 25 lines of 80 columns.
 _SENTENCE_LONGEST, _REASON_LONGEST, _ROWS_COUNT = 230, 120, 6
 _CELLS_NAMED = 3
+# Columns of the leaders' tables that hold names, and how much wider one may stay than another; what stands between two columns.
+_NAMES, _SHORTEST_NAME, _GAP = {0: 2.0, 1: 1.0, 5: 1.0}, 8, 2
 
 
 def run_and_show(names: Sequence[str], values: dict[str, Any], budget_minutes: float, *, as_json: bool) -> None:
@@ -72,16 +73,16 @@ def show_report(target: Console, report: Report) -> None:
 
 def show_end(target: Console, reports: Sequence[Report]) -> None:
     """Print a table of the leaders, the next step, and where the index is."""
-    for leaders in _leaders(reports):
+    for leaders in _leaders(reports, target.width):
         target.print()
         target.print(leaders)
     target.print()
     if step := next_step(reports):
-        target.print(f"Next: {step}", soft_wrap=True)
+        target.print(step, soft_wrap=True)
     target.print(f"All reports: {PROCESSED / 'index.html'}", soft_wrap=True)
 
 
-def _leaders(reports: Sequence[Report]) -> Iterator[Table]:
+def _leaders(reports: Sequence[Report], width: int) -> Iterator[Table]:
     """Yield a table of the leaders by throughput, and one of those by the largest rate within an objective; without rows none."""
     own = max(1, _ROWS_COUNT // max(1, len(reports)))
     for head, is_capacity in (("req/s", False), ("most req/s", True)):
@@ -91,12 +92,17 @@ def _leaders(reports: Sequence[Report]) -> Iterator[Table]:
             for place, each in enumerate(found[:own], start=1):
                 more = f" +{len(found) - own}" if place == own < len(found) else ""
                 rows.append([f"{report.experiment[:2]} {each.workload}{more}", *_row(each)])
-        made = table(["workload", "leader", head, "× next", "95 %", "next", "n"], rows, right=(2, 3, 4, 6))
-        for column in made.columns:
-            column.no_wrap, column.overflow = True, "ellipsis"
-        made.columns[0].min_width = None
         if rows:
-            yield made
+            heads = ["workload", "leader", head, "× next", "95 %", "next", "n"]
+            yield table(heads, _fitting(heads, rows, width), right=(2, 3, 4, 6))
+
+
+def _fitting(heads: Sequence[str], rows: Sequence[list[str]], width: int) -> list[list[str]]:
+    """Cut the longest names of the rows until these fit into `width` columns: what was a row stays one line."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    while sum(widths) + _GAP * (len(widths) - 1) > width and max(widths[place] for place in _NAMES) > _SHORTEST_NAME:
+        widths[max(_NAMES, key=lambda place: widths[place] / _NAMES[place])] -= 1
+    return [[shortened(cell, most) for cell, most in zip(row, widths, strict=True)] for row in rows]
 
 
 def _row(found: Standing) -> list[str]:
@@ -121,13 +127,13 @@ def next_step(reports: Sequence[Report]) -> str:
     names = [report.experiment.partition("-")[0] for report in reports]
     summaries = [report.summary for report in reports]
     if any(summary["profile"] == "quick" for summary in summaries):
-        return f"a smoke run decides nothing. To measure: {shlex.join(['./wrkbook', 'run', *names])}"
+        return f"A smoke run decides nothing. To measure: {shlex.join(['./wrkbook', 'run', *names])}"
     reached = [summary["precision_reached_ratio"] for summary in summaries]
     wanted = [summary["parameters"]["precision"] for summary in summaries]
     if any(found is None or found > aim for found, aim in zip(reached, wanted, strict=True)):
         command = ["./wrkbook", "run", *names, "--run-id", reports[0].run_id, "--budget", "30"]
-        return f"for narrower intervals: {shlex.join(command)}"
-    return f"after a change, measure again, then: ./wrkbook compare {reports[0].run_id} NEW_RUN_ID"
+        return f"For narrower intervals: {shlex.join(command)}"
+    return f"After a change, measure again, then: ./wrkbook compare {reports[0].run_id} NEW_RUN_ID"
 
 
 def failures(reports: Sequence[Report]) -> str:
@@ -139,6 +145,8 @@ def failures(reports: Sequence[Report]) -> str:
 
 def comparison_parts(summary: Mapping[str, Any]) -> Iterator[RenderableType]:
     """Yield what ``compare`` prints: the runs, a table of the cells of each workload, and the conclusions."""
+    from runners.present.comparison import comparison_rows  # with the charts: seconds, which `run` need not wait for
+
     yield f"{summary['experiment']}: {summary['run_a']} (A) and {summary['run_b']} (B)\n"
     _, *rows = comparison_rows(summary)
     for workload in dict.fromkeys(row[0] for row in rows):

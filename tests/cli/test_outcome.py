@@ -42,8 +42,10 @@ def printed(reports, width, end=True):
 def test_three_notebooks_fit_on_one_screen(width):
     lines = printed([report(name) for name in NAMES], width).splitlines()
     assert len(lines) <= SCREEN_LINES, "\n".join(lines)
-    paths = ("data/processed/", "All reports:", "Next:")
+    paths = ("data/processed/", "All reports:", "For narrower")
     assert [line for line in lines if len(line) > width and not line.strip().startswith(paths)] == []
+    head = next(line for line in lines if line.startswith("workload"))
+    assert head.split() == ["workload", "leader", "req/s", "×", "next", "95", "%", "next", "n"]
 
 
 def test_a_report_says_its_answer_and_where_it_is():
@@ -73,6 +75,26 @@ def test_the_table_names_the_leader_its_lead_and_the_next_system():
     assert "drogon+glaze" in row
 
 
+def test_a_long_name_is_cut_before_a_number_is():
+    rows = [
+        [
+            "relay@no-keepalive-capacity +2",
+            "drogon-as-published",
+            "≥ 14.1 k",
+            "≥ 1.08",
+            "0.83 to 1.41",
+            "http-tunnel",
+            "12",
+        ]
+    ]
+    heads = ["workload", "leader", "req/s", "× next", "95 %", "next", "n"]
+    (row,) = outcome._fitting(heads, rows, 80)
+    assert row[2:5] == rows[0][2:5]
+    assert row[6] == "12"
+    assert sum(map(len, row)) + 2 * 6 == 80
+    assert row[0].endswith("…")
+
+
 def test_many_workloads_are_counted_not_listed():
     text = printed([report(name) for name in ("04-text-json-sql", "05-connection-scale")], 120)
     assert " +7 " in text
@@ -82,9 +104,9 @@ def test_many_workloads_are_counted_not_listed():
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"profile": "quick"}, "a smoke run decides nothing. To measure: ./wrkbook run 02"),
-        ({"precision_reached_ratio": 0.12}, "for narrower intervals: ./wrkbook run 02 --run-id r1 --budget 30"),
-        ({"precision_reached_ratio": None}, "for narrower intervals"),
+        ({"profile": "quick"}, "A smoke run decides nothing. To measure: ./wrkbook run 02"),
+        ({"precision_reached_ratio": 0.12}, "For narrower intervals: ./wrkbook run 02 --run-id r1 --budget 30"),
+        ({"precision_reached_ratio": None}, "For narrower intervals"),
         ({"precision_reached_ratio": 0.01}, "./wrkbook compare r1 NEW_RUN_ID"),
     ],
 )
