@@ -11,6 +11,8 @@ bool skip_digits(const char*& text) {
   return text != start;
 }
 
+}  // namespace
+
 bool skip_number(const char*& text) {
   if (*text == '-') ++text;
   if (*text == '0') {
@@ -24,8 +26,6 @@ bool skip_number(const char*& text) {
   if (*text == '+' || *text == '-') ++text;
   return skip_digits(text);
 }
-
-}  // namespace
 
 // strtod rounds everything that JSON writes, and would take much that JSON does not (hexadecimals, infinities), which
 // the grammar has ruled out by then.

@@ -87,7 +87,7 @@ def test_the_project_s_own_servers_are_all_there():
     assert {"gin", "drogon", "beast", "httplib"} <= set(catalogue.servers)
     names = [system.name for system in catalogue.systems("decode")]
     assert sorted(names) == [
-        *("drogon+glaze", "drogon+simdjson", "drogon+yyjson"),
+        *("drogon+glaze", "drogon+jsoncpp", "drogon+simdjson", "drogon+yyjson"),
         *("gin+encoding/json", "gin+encoding/json/v2", "gin+go-json", "gin+simdjson-go", "gin+sonic"),
         *("net-http+encoding/json/v2", "net-http+sonic"),
     ]
