@@ -15,7 +15,7 @@ from runners.analyse.comparisons import of_cell
 from runners.analyse.tables import CORRECTED, Tables
 from runners.core.load import Histogram
 from runners.core.records import PERCENTILES, WINDOW, Interval, System, Workload, percentile_column
-from runners.core.trial_record import ROLES
+from runners.core.sample import ROLES
 from runners.stats import histograms
 from runners.stats.estimates import (
     UNKNOWN,

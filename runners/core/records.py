@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import BaseModel, ConfigDict
+
 TRIAL_SCHEMA = "wrkbook.trial/8"
 RUN_SCHEMA = "wrkbook.run/7"
 SUMMARY_SCHEMA = "wrkbook.summary/5"
@@ -38,6 +40,12 @@ GENERATOR_LIMITED = frozenset({"generator", "both"})
 def percentile_column(percentile: float) -> str:
     """Return the column name of a percentile: 50 is ``p50_s``, 99.99 is ``p99_99_s``."""
     return f"p{percentile:g}_s".replace(".", "_")
+
+
+class Record(BaseModel):
+    """A part of a stored record: an unknown field, or one that is missing, is an error."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)

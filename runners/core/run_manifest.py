@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from runners.core.records import LoadProfile, System, Workload
-from runners.core.trial_record import Record
+from runners.core.records import LoadProfile, Record, System, Workload
 
 Facts = dict[str, Any]
 """Facts by name, which are shown and compared, and never computed with."""

@@ -1,124 +1,15 @@
-"""The record of a trial as the ledger holds it: its windows, their samples, and what verified them."""
+"""The record of a trial as the ledger holds it: its windows, and what verified them."""
 
 from __future__ import annotations
 
 import math
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from runners.core.load import Load
-from runners.core.records import LoadProfile
+from runners.core.records import LoadProfile, Record
+from runners.core.sample import CpuSpread, ProcessMemory, Role, Sample
 
-Role = Literal["server", "generator", "backend"]
-ROLES: tuple[Role, ...] = ("server", "generator", "backend")
 WindowKind = Literal["priming", "warmup", "window", "percentiles", "search", "confirmation"]
-
-
-class Record(BaseModel):
-    """A part of a stored record: an unknown field, or one that is missing, is an error."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class CpuTimes(Record):
-    """Seconds that a CPU has spent on each kind of work since the machine started, from ``/proc/stat``."""
-
-    user_s: float
-    nice_s: float
-    system_s: float
-    idle_s: float
-    iowait_s: float
-    irq_s: float
-    softirq_s: float
-    steal_s: float
-
-    @property
-    def total_s(self) -> float:
-        """Return the sum over all kinds of work."""
-        return float(sum(vars(self).values()))
-
-
-class UnpinnedThread(Record):
-    """A thread that was on, or allowed on, a CPU that is not its role's; `allowed` is the kernel's list of CPUs."""
-
-    thread: str
-    cpu: int
-    allowed: str
-
-
-class ProcessMemory(Record):
-    """What the server's processes held at a moment; `pss_bytes` is their proportional share (NaN: unreadable)."""
-
-    rss_bytes: int
-    pss_bytes: float
-    fds_count: int
-
-
-class RoleSample(Record):
-    """The sums over one role's processes at a moment.
-
-    `cpu_s` has the scheduler's precision, `user_s` and `system_s` are in clock ticks. `memory`: only in the sample at half of the
-    window, of the server.
-    """
-
-    cpu_s: float
-    user_s: float
-    system_s: float
-    rss_bytes: int
-    rss_peak_bytes: int
-    threads_count: int
-    context_switches_count: int
-    unpinned_threads: list[UnpinnedThread] = []
-    memory: ProcessMemory | None = None
-
-
-class Pressure(Record):
-    """What the kernel says of heat, clock and memory at a moment; None for what it does not show on this machine.
-
-    Since the machine started: `throttled_count` (how often heat has slowed one of the server's CPUs), `memory_stall_s` (how long some
-    task has waited for memory), `swapped_pages_count` (written to or read from swap). Now: `clock_hz` (the lowest clock of these CPUs).
-    """
-
-    throttled_count: int | None = None
-    clock_hz: int | None = None
-    memory_stall_s: float | None = None
-    swapped_pages_count: int | None = None
-
-
-class Sample(Record):
-    """Processes, CPUs and machine at a moment of a window.
-
-    Attributes
-    ----------
-    at_s : by the monotonic clock
-    cpus : CPU → how it has spent its time
-    own_cpu_s : CPU → CPU time of wrkbook itself: its speed probe, and its share of the CPUs where it may run
-    other_cpu_s : CPU → CPU time of processes outside of wrkbook since the window's first sample
-    pressure : of the server's CPUs and the machine
-    server, generator, backend : their processes
-    connections_count : open connections to the server; only in the sample at half of the window
-    suspended_s : in time slices, how long the window had been suspended
-    co_scheduled_cpu_s : in time slices, CPU → CPU time of the other windows' processes
-    """
-
-    at_s: float
-    cpus: dict[int, CpuTimes]
-    own_cpu_s: dict[int, float]
-    other_cpu_s: dict[int, float] | None = None
-    pressure: Pressure = Pressure()
-    server: RoleSample
-    generator: RoleSample
-    backend: RoleSample | None = None
-    connections_count: int | None = None
-    suspended_s: float = 0.0
-    co_scheduled_cpu_s: dict[int, float] | None = None
-
-    @property
-    def roles(self) -> dict[Role, RoleSample]:
-        """Return role → its processes, without a backend that there is not."""
-        found = {"server": self.server, "generator": self.generator, "backend": self.backend}
-        return {role: found[role] for role in ROLES if found[role] is not None}  # type: ignore[misc]
 
 
 class TimeSlices(Record):
@@ -162,6 +53,7 @@ class WindowRecord(Record):
     slices : None where the window is in one piece
     elapsed_s : from launch to end
     speed : CPU → what its probe saw while the window ran
+    busy : role → how its CPUs shared the work; empty before schema 8, and in a warm-up
     server_cpu_s : CPU time of the server over the whole window
     backend_work : kind → calls and rows that the backend counted; None without a backend
     server_listened : whether the launched process alone held the port before and after
@@ -183,6 +75,7 @@ class WindowRecord(Record):
     server_cpu_s: float
     backend_work: dict[str, dict[str, int]] | None
     server_listened: bool
+    busy: dict[Role, CpuSpread] = {}
 
 
 class Verification(Record):

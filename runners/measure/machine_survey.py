@@ -26,7 +26,8 @@ from runners.machine.resources import disk
 from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import Core, PinningPlan, plan_pinning, read_cores
 from runners.measure.conformance import full_image
-from runners.measure.sampling import OtherProcesses, cpu_times
+from runners.measure.other_processes import OtherProcesses
+from runners.measure.sampling import cpu_times
 from runners.systems import host
 from runners.systems.catalogue import Catalogue
 from runners.systems.sockets import FIRST_PORT

@@ -23,9 +23,9 @@ from pydantic import ValidationError
 
 from runners.core.errors import WrkbookError
 from runners.core.project import RAW
-from runners.core.records import RUN_SCHEMA, TRIAL_SCHEMA
+from runners.core.records import RUN_SCHEMA, TRIAL_SCHEMA, Record
 from runners.core.run_manifest import RunManifest
-from runners.core.trial_record import Record, TrialRecord
+from runners.core.trial_record import TrialRecord
 from runners.store.migrations import RUN_MIGRATIONS, TRIAL_MIGRATIONS, Migrations
 
 # The run that comes with the project: every notebook, measured on one machine.

@@ -4,7 +4,7 @@ from unittest import mock
 
 from runners.core.load import Load
 from runners.core.records import CONTROL, LoadProfile
-from runners.core.trial_record import ProcessMemory
+from runners.core.sample import ProcessMemory
 from runners.store.ledger import Run
 from tests.analyse import synthetic
 

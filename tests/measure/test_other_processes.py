@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.measure.sampling import OtherProcesses, Reading, others, readings, used_between
+from runners.measure.other_processes import OtherProcesses, Reading, others, readings, used_between
 
 CPU = min(os.sched_getaffinity(0))
 BUSY = """

@@ -1,6 +1,6 @@
 """What the kernel says of heat, clock and memory, on a made-up machine and on this one."""
 
-from runners.core.trial_record import Pressure
+from runners.core.sample import Pressure
 from runners.measure.sampling import pressure
 
 

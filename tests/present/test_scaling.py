@@ -24,7 +24,9 @@ def narrow(tmp_path_factory):
 
 def test_the_headline_says_who_grows_most_and_least_and_how_far_from_ideal(wide):
     said = sentences.conclusions(*wide)
-    assert said[0].startswith("decode, 10 operations: on 16 CPUs a system serves this multiple of its throughput on 1: fast+a 12")
+    assert said[0].startswith(
+        "decode, 10 operations: on 16 CPUs a system serves this multiple of its throughput on 1: fast+a 12"
+    )
     assert "slow+b 5" in said[0]
     assert said[0].count("of ideal growth") == 2
 
