@@ -27,7 +27,7 @@ from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import Core, PinningPlan, plan_pinning, read_cores
 from runners.measure.conformance import full_image
 from runners.measure.other_processes import OtherProcesses
-from runners.measure.sampling import cpu_times
+from runners.measure.sampling import MOST_PROBES, cpu_times, evenly_spread
 from runners.systems import host
 from runners.systems.catalogue import Catalogue
 from runners.systems.sockets import FIRST_PORT
@@ -89,7 +89,7 @@ def diagnose(interval_s: float = 1.0, cores: Sequence[Core] = ()) -> Diagnosis:
 
 def _machine(cores: Sequence[Core], interval_s: float) -> list[Finding]:
     """The preflight, and how fast the measured CPUs were meanwhile."""
-    measured = measured_cpus(cores)
+    measured = evenly_spread(sorted(measured_cpus(cores)), 2 * MOST_PROBES)
     with SpeedProbes(measured) as probes:
         deadline = time.monotonic() + _FIRST_SAMPLE_TIMEOUT_S
         while len(probes.shares(0.0, deadline)) < len(measured) and time.monotonic() < deadline:

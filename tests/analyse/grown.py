@@ -5,7 +5,7 @@ import random
 from runners.core.load import Load
 from runners.core.records import CONTROL, LoadProfile, Workload
 from runners.core.run_manifest import PlannedLoad, PlannedRates
-from runners.core.sample import CpuTimes, RoleCpus
+from runners.core.sample import CpuSpread, CpuTimes, RoleCpus
 from runners.machine.topology import format_cpu_list
 from runners.stats.scalability import law
 from runners.store.ledger import Run
@@ -53,6 +53,9 @@ def trial(block, system, shape, throughput_rps, cpu_us, planned, *, server, busy
             sample.cpus = {"server": cpus(at_s, busy[0], len(own)), "generator": cpus(at_s, busy[1], len(generator))}
             sample.server.cpu_s = busy[0] * at_s * len(own)
             sample.generator.cpu_s = busy[1] * at_s * len(generator)
+        window.busy = {
+            "server": CpuSpread(least_fraction=busy[0] - 0.1, median_fraction=busy[0], most_fraction=busy[0])
+        }
         window.load = window.load if shape.rate_rps else Load(synthetic.CONNECTIONS, 1, 1.0)
     return record
 
