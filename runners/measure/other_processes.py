@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.measure.sampling import TICK_S, process_cpu_s
+from runners.measure.sampling import PROC, TICK_S, bytes_of, process_cpu_s
 
 # Fields of /proc/PID/stat after the command's name, counted from 0; proc(5) counts from 1, and the name is field 2.
 _PARENT, _CHILDREN_USER, _CHILDREN_SYSTEM, _STARTED, _PROCESSOR = 1, 13, 14, 19, 36
 # It handles the packets of the measured processes when there are many of them.
-_PACKETS = "ksoftirqd/"
+_PACKETS = b"ksoftirqd/"
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,37 @@ class OtherProcesses:
 
     def __init__(self) -> None:
         self._first: Readings | None = None
+        self._seen: Readings = {}
+
+    def prepare(self) -> None:
+        """Read all processes before a window, so that its first sample reads only those that have run since."""
+        self._seen = readings(PROC, self._seen)
 
     def used_s(self, cpus: Iterable[int]) -> dict[int, float]:
         """Return CPU → seconds; 0 at the first call. A process counts on each CPU where it was seen, then and now."""
-        now = others(readings(Path("/proc")), os.getpid())
+        self._seen = readings(PROC, self._seen)
+        now = others(self._seen, os.getpid())
         self._first = now if self._first is None else self._first
         return {cpu: round(used, 6) for cpu, used in used_between(self._first, now, cpus).items()}
 
 
-def readings(proc: Path) -> Readings:
-    """Read all processes of ``/proc`` but those that handle packets for others; what ends meanwhile is left out."""
-    found = {}
+def readings(proc: Path, known: Readings | None = None) -> Readings:
+    """Read all processes of ``/proc`` but those that handle packets for others; what ends meanwhile is left out.
+
+    A process that has not run since its reading in `known` is not read again: most of a thousand kernel threads never do.
+    """
+    found: Readings = {}
+    before = {pid: (started, reading) for (pid, started), reading in (known or {}).items()}
     for pid in filter(str.isdigit, os.listdir(proc)):  # noqa: PTH208 - it is done in the middle of a measurement
         with suppress(OSError, LookupError, ValueError):
-            command, _, rest = (proc / pid / "stat").read_text(errors="replace").rpartition(")")
-            fields, cpu_s = rest.split(), process_cpu_s(int(pid))
-            if not command.partition("(")[2].startswith(_PACKETS) and not math.isnan(cpu_s):
+            cpu_s = process_cpu_s(int(pid))
+            started, last = before.get(int(pid), (0, None))
+            if last is not None and last.cpu_s == cpu_s:
+                found[int(pid), started] = last
+                continue
+            command, _, rest = bytes_of(f"{proc}/{pid}/stat").rpartition(b")")
+            fields = rest.split()
+            if not command.partition(b"(")[2].startswith(_PACKETS) and not math.isnan(cpu_s):
                 children_s = (int(fields[_CHILDREN_USER]) + int(fields[_CHILDREN_SYSTEM])) * TICK_S
                 reading = Reading(int(fields[_PARENT]), cpu_s, children_s, int(fields[_PROCESSOR]))
                 found[int(pid), int(fields[_STARTED])] = reading

@@ -47,7 +47,7 @@ def process_cpu_s(pid: int) -> float:
 
     It has the scheduler's own precision. The clock id is made from the pid as ``clock_getcpuclockid(3)`` does.
     """
-    with suppress(OSError):
+    with suppress(OSError, OverflowError):
         return time.clock_gettime((~pid << 3) | 2)
     return math.nan
 
@@ -193,7 +193,7 @@ def snapshot(
 
 def _add_thread(sample: RoleSample, thread: Path, cpus: frozenset[int]) -> None:
     with suppress(OSError, LookupError, ValueError):  # it ended while it was being read
-        status = _bytes_of(thread / "status")
+        status = bytes_of(thread / "status")
         switches = sum(map(int, _SWITCHES.findall(status)))
         allowed = os.sched_getaffinity(int(thread.name))
         sample.threads_count += 1
@@ -207,10 +207,10 @@ def _add_thread(sample: RoleSample, thread: Path, cpus: frozenset[int]) -> None:
 
 def _fields(stat: Path) -> list[bytes]:
     """Return the fields of a ``stat`` file after the command's name."""
-    return _bytes_of(stat).rsplit(b")", 1)[1].split()
+    return bytes_of(stat).rsplit(b")", 1)[1].split()
 
 
-def _bytes_of(path: Path) -> bytes:
+def bytes_of(path: Path | str) -> bytes:
     """Return a short file of ``/proc`` in one read, which takes a tenth of what a text file object does."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

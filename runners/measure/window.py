@@ -108,6 +108,7 @@ class Window:
         self._server_pids = server.pids
         self._listened, self._cpu_before_s = server.listens(), total_cpu_s(self._server_pids)
         self._work_before = counted(self._target.backend)
+        self._others.prepare()
         if self.paced:
             self._others.used_s(())
         with ExitStack() as stack:

@@ -37,8 +37,8 @@ class Machine:
                 self._write(f"{pid}/task/{pid + place}/stat", self._stat(cpu))
             self._write(f"{pid}/status", "VmHWM:\t2048 kB\nVmRSS:\t1024 kB\n")
             self._write(f"{pid}/stat", self._stat(0))
-        read = sampling._bytes_of
-        monkeypatch.setattr(sampling, "_bytes_of", lambda path: self.reads.append(path) or read(path))
+        read = sampling.bytes_of
+        monkeypatch.setattr(sampling, "bytes_of", lambda path: self.reads.append(path) or read(path))
         monkeypatch.setattr(sampling, "PROC", root)
         monkeypatch.setattr(
             sampling, "process_cpu_s", lambda pid: self.at_s * (len(self.server) if pid == SERVER_PID else 1)
