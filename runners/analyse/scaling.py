@@ -22,6 +22,8 @@ _SHAPE = ["base_workload", "system", "workload", "status", "launches_count", "la
 _CELL = [*_SHAPE, "cpus_count", "threads_count"]
 _GROWTH = [*_CELL, *(f"throughput{end}_rps" for end in _ENDS), "bottleneck", "limited", "bound", "ideal_ratio"]
 _GROWTH += [f"{name}{end}_ratio" for name in ("speedup", "efficiency") for end in _ENDS]
+_BUSY = [f"busy_{name}_fraction" for name in ("least", "median", "most")]
+_GROWTH += _BUSY
 _COSTS = [*_CELL, "offered_rps", "shared", *(f"cpu_per_request{end}_s" for end in _ENDS), "cpu_user_per_request_s"]
 _COSTS += ["cpu_system_per_request_s", *(f"cost{end}_ratio" for end in _ENDS)]
 
@@ -37,8 +39,8 @@ class Scaling:
     ----------
     growth : DataFrame
         A row for each workload, system and number of CPUs in a closed loop: throughput with its interval, limited (by the load
-        generator), speedup_ratio over the smallest number of CPUs (paired by block) with its interval and bound, ideal_ratio (of
-        the numbers of CPUs), efficiency_ratio (speed-up over that).
+        generator), busy shares of the least busy, the median and the busiest server CPU, speedup_ratio over the smallest number of
+        CPUs (paired by block) with its interval and bound, ideal_ratio (of the numbers of CPUs), efficiency_ratio (over that).
     costs : DataFrame
         A row for each workload, system, number of CPUs and fixed rate: cpu_per_request_s with its interval and split, shared
         (the server also ran on the load generator's CPUs), cost_ratio over the smallest number of CPUs, paired by block.
@@ -95,7 +97,15 @@ def _growth(results: Results, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
         limited, limited_first = row["bottleneck"] in GENERATOR_LIMITED, first["bottleneck"] in GENERATOR_LIMITED
         share = Interval(found.value / ideal, found.low / ideal, found.high / ideal)
         about = {"limited": limited, "bound": bound(limited, limited_first) if ideal > 1 else "", "ideal_ratio": ideal}
+        about |= _busy(results, row["system"], row["workload"])
         yield row | about | as_columns(found, "speedup", "_ratio") | as_columns(share, "efficiency", "_ratio")
+
+
+def _busy(results: Results, system: str, workload: str) -> dict[str, float]:
+    """Return how busy the least busy, the median and the busiest CPU of the server were, medians over windows."""
+    usage = results.usage
+    own = usage[(usage["system"] == system) & (usage["workload"] == workload) & (usage["role"] == "server")]
+    return {name: float(own[name].median()) for name in _BUSY}
 
 
 def _costs(results: Results, rows: pd.DataFrame, planned: int) -> Iterator[dict[str, Any]]:

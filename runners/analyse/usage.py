@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -58,10 +58,14 @@ class RoleUsage:
     ``used_fraction`` is the role's own part of ``busy_fraction``. ``unattributed_fraction`` was neither idle, nor stolen, nor used
     by wrkbook, another role, or a window in time slices with this one. ``other_fraction`` estimates what other processes used of
     that. ``cpu_s`` of the server is over the whole window and precise; its split has the kernel's tick of 10 ms.
+    ``busy_least_fraction``, ``_median_`` and ``_most_`` are of single CPUs of the role, and NaN where the record has no spread.
     """
 
     role: Role
     busy_fraction: float
+    busy_least_fraction: float
+    busy_median_fraction: float
+    busy_most_fraction: float
     used_fraction: float
     steal_fraction: float
     other_fraction: float
@@ -93,29 +97,34 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
     for role, cpus in sampled.items():
         start, end, seen = first.roles[role], last.roles[role], [sample.roles[role] for sample in samples]
         available_s = elapsed_s * len(cpus)
-        busy, steal = _fractions(first.cpus, last.cpus, cpus)
+        before, after = first.cpus[role], last.cpus[role]
+        busy, steal = _fractions(before.times, after.times)
         own_s = end.cpu_s - start.cpu_s
-        known_s = _growth_s(first.own_cpu_s, last.own_cpu_s, cpus)
+        known_s = after.own_cpu_s - before.own_cpu_s
         for other, others in sampled.items():
             if other != role and (shared := set(others) & set(cpus)):
                 known_s += (last.roles[other].cpu_s - first.roles[other].cpu_s) * len(shared) / len(others)
-        co_scheduled_s = _growth_s(first.co_scheduled_cpu_s, last.co_scheduled_cpu_s, cpus)
+        co_scheduled_s = (after.co_scheduled_cpu_s or 0.0) - (before.co_scheduled_cpu_s or 0.0)
         unattributed = max(0.0, busy - steal - (own_s + known_s + co_scheduled_s) / available_s)
         other_fraction = unattributed
-        if last.other_cpu_s is not None:
+        if after.other_cpu_s is not None:
             # Visible processes may have used their time on other CPUs.
-            visible = min(unattributed, _growth_s(first.other_cpu_s, last.other_cpu_s, cpus) / available_s)
+            visible = min(unattributed, (after.other_cpu_s - (before.other_cpu_s or 0.0)) / available_s)
             other_fraction = max(0.0, visible, unattributed - _IDLE_WORK * (1 - busy) - _UNSEEN_TOLERANCE)
         used = own_s / (ran_s * len(cpus))
-        if last.co_scheduled_cpu_s is not None:
+        if after.co_scheduled_cpu_s is not None:
             # Its own part refers to the time in which it ran, all else to the whole time: busy is the sum of both.
             busy = min(1.0, used + unattributed + steal + known_s / available_s)
         cpu_s = raw.server_cpu_s if role == "server" else own_s
         ticks = end.user_s - start.user_s, end.system_s - start.system_s
+        spread = raw.busy.get(role)
         held = [each.memory for each in seen if each.memory]
         row = RoleUsage(
             role=role,
             busy_fraction=busy,
+            busy_least_fraction=spread.least_fraction if spread else math.nan,
+            busy_median_fraction=spread.median_fraction if spread else math.nan,
+            busy_most_fraction=spread.most_fraction if spread else math.nan,
             used_fraction=used,
             steal_fraction=steal,
             other_fraction=other_fraction,
@@ -136,32 +145,21 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
     return rows
 
 
-def _growth_s(before: Mapping[int, float] | None, after: Mapping[int, float] | None, cpus: Iterable[int]) -> float:
-    """Return by how much a counter (CPU → seconds) grew on some CPUs between two samples; 0 where it was not recorded."""
-    first, last = before or {}, after or {}
-    return sum(last.get(cpu, 0.0) - first.get(cpu, 0.0) for cpu in cpus)
-
-
-def _fractions(
-    before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes], cpus: Iterable[int]
-) -> tuple[float, float]:
+def _fractions(before: CpuTimes, after: CpuTimes) -> tuple[float, float]:
     """Return the shares of the CPUs' time that were not idle, and that were stolen by the hypervisor."""
-    total = idle = stolen = 0.0
-    for start, end in ((before[cpu], after[cpu]) for cpu in cpus):
-        total += end.total_s - start.total_s
-        idle += (end.idle_s - start.idle_s) + (end.iowait_s - start.iowait_s)
-        stolen += end.steal_s - start.steal_s
-    return (1 - idle / total, stolen / total) if total else (math.nan, math.nan)
+    total = after.total_s - before.total_s
+    idle = (after.idle_s - before.idle_s) + (after.iowait_s - before.iowait_s)
+    return (1 - idle / total, (after.steal_s - before.steal_s) / total) if total else (math.nan, math.nan)
 
 
 def seen_by_probes(record: TrialRecord, raw: WindowRecord) -> dict[str, float]:
-    """Return the readings of the probes on the server's CPUs in a window, means over the CPUs; NaN where one is missing.
+    """Return the readings of the probes on the server's CPUs in a window, means over the CPUs that have one; NaN where none has.
 
     That is a check and a column, and never a correction.
     """
-    seen = [raw.speed.get(cpu) for cpu in parse_cpu_list(record.cpus["server"])]
+    seen = [raw.speed[cpu] for cpu in parse_cpu_list(record.cpus["server"]) if cpu in raw.speed]
     return {
-        name: fmean(getattr(probe, name.removeprefix("probe_")) for probe in seen) if all(seen) else math.nan
+        name: fmean(getattr(probe, name.removeprefix("probe_")) for probe in seen) if seen else math.nan
         for name in PROBED
     }
 

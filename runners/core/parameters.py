@@ -62,9 +62,8 @@ LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
 
 
 # The largest item of each list of numbers.
-_MOST = {"batch_sizes": 4096, "counts": 500, "connection_counts": 60_000, "blog_connection_counts": 60_000} | {
-    "cpu_counts": 1024
-}
+_MOST = {"batch_sizes": 4096, "counts": 500, "cpu_counts": 1024}
+_MOST |= {"connection_counts": 60_000, "blog_connection_counts": 60_000}
 
 
 class Parameters(BaseModel):

@@ -28,6 +28,35 @@ class CpuTimes(Record):
         return float(sum(vars(self).values()))
 
 
+class RoleCpus(Record):
+    """The sums over one role's CPUs at a moment: a record is as large with 64 of them as with one.
+
+    Attributes
+    ----------
+    times : CpuTimes
+        Seconds by kind of work.
+    own_cpu_s : float
+        CPU time of wrkbook itself: its speed probes, and its share of the CPUs where it may run.
+    other_cpu_s : float | None
+        CPU time of processes outside of wrkbook since the window's first sample.
+    co_scheduled_cpu_s : float | None
+        CPU time of the other windows' processes, in time slices.
+    """
+
+    times: CpuTimes
+    own_cpu_s: float
+    other_cpu_s: float | None = None
+    co_scheduled_cpu_s: float | None = None
+
+
+class CpuSpread(Record):
+    """The busy shares of one role's CPUs in a window: of the least busy, the median, and the busiest CPU."""
+
+    least_fraction: float
+    median_fraction: float
+    most_fraction: float
+
+
 class UnpinnedThread(Record):
     """A thread that was on, or allowed on, a CPU that is not its role's; `allowed` is the kernel's list of CPUs."""
 
@@ -82,12 +111,8 @@ class Sample(Record):
     ----------
     at_s : float
         Time by the monotonic clock.
-    cpus : dict[int, CpuTimes]
-        CPU → seconds by kind of work.
-    own_cpu_s : dict[int, float]
-        CPU → CPU time of wrkbook itself: its speed probe, and its share of the CPUs where it may run.
-    other_cpu_s : dict[int, float] | None
-        CPU → CPU time of processes outside of wrkbook since the window's first sample.
+    cpus : dict[Role, RoleCpus]
+        Role → its CPUs.
     pressure : Pressure
         Pressure on the server's CPUs and the machine.
     server, generator : RoleSample
@@ -98,21 +123,16 @@ class Sample(Record):
         Open connections to the server; only in the sample at half of the window.
     suspended_s : float
         Time for which a window in time slices had been suspended.
-    co_scheduled_cpu_s : dict[int, float] | None
-        CPU → CPU time of the other windows' processes, in time slices.
     """
 
     at_s: float
-    cpus: dict[int, CpuTimes]
-    own_cpu_s: dict[int, float]
-    other_cpu_s: dict[int, float] | None = None
+    cpus: dict[Role, RoleCpus]
     pressure: Pressure = Pressure()
     server: RoleSample
     generator: RoleSample
     backend: RoleSample | None = None
     connections_count: int | None = None
     suspended_s: float = 0.0
-    co_scheduled_cpu_s: dict[int, float] | None = None
 
     @property
     def roles(self) -> dict[Role, RoleSample]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from runners.core.load import Load
 from runners.core.records import LoadProfile, Record
-from runners.core.sample import ProcessMemory, Sample
+from runners.core.sample import CpuSpread, ProcessMemory, Role, Sample
 
 WindowKind = Literal["priming", "warmup", "window", "percentiles", "search", "confirmation"]
 
@@ -64,6 +64,8 @@ class WindowRecord(Record):
         Time from launch to end.
     speed : dict[int, CpuSpeed]
         CPU → readings of its probe while the window ran.
+    busy : dict[Role, CpuSpread]
+        Role → how its CPUs shared the work; empty before schema 8, and in a warm-up.
     server_cpu_s : float
         CPU time of the server over the whole window.
     backend_work : dict[str, dict[str, int]] | None
@@ -88,6 +90,7 @@ class WindowRecord(Record):
     server_cpu_s: float
     backend_work: dict[str, dict[str, int]] | None
     server_listened: bool
+    busy: dict[Role, CpuSpread] = {}
 
 
 class Verification(Record):

@@ -30,6 +30,7 @@ from runners.measure.load_levels import LoadLevels, plan_levels, search_ranges
 from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.run import measure
 from runners.measure.run_plan import USABLE_CPUS, plan_run
+from runners.measure.sampling import probed_cpus
 from runners.present.answer import Subject, published
 from runners.present.kit.markup import Fragment
 from runners.store.ledger import Run
@@ -143,7 +144,7 @@ class Experiment:
                 if self.run.exists:
                     check_same(self.run, self.parameters)
                     note(kept(self.run))
-                with SpeedProbes(plan.pinning.measured) as probes:
+                with SpeedProbes(probed_cpus(plan.pinning)) as probes:
                     if not self.run.exists:
                         self._open(image, artifacts, probes)
                     nonconforming = frozenset(self.run.read().nonconforming)

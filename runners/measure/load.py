@@ -5,6 +5,8 @@ Numbers of connections are clamped to the limits, and those that do not fit are 
 
 from __future__ import annotations
 
+import os
+import select
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -23,6 +25,7 @@ from runners.systems.backend import Backend
 from runners.systems.host import REMEDY as PORTS_REMEDY
 from runners.systems.image import Image
 from runners.systems.process import ServerProcess, descendants
+from runners.systems.sockets import accepted_count, established_count
 
 # What a process has open besides its connections.
 OTHER_FILES = 100
@@ -112,6 +115,33 @@ def wait_until_open(process: subprocess.Popen[bytes], connections: int) -> float
             break
         time.sleep(_LOOK_S)
     return time.monotonic() - started
+
+
+# As few connections may be another program's. More, and the load has begun, although none of its short ones may ever be seen open.
+_MOST_OF_OTHERS = 2
+_POLL_S = 0.01
+
+
+def wait_until_connected(process: subprocess.Popen[bytes], port: int, accepted_before: int, latest: float) -> None:
+    """Wait for the load generator's first connection: before that it sends nothing, and may not heed a signal yet."""
+    while process.poll() is None and time.monotonic() < latest:
+        if established_count(port) or accepted_count() - accepted_before > _MOST_OF_OTHERS:
+            break
+        ends_within(process, _POLL_S)
+
+
+def ends_within(process: subprocess.Popen[bytes], duration_s: float) -> bool:
+    """Wait for so long, or for the process to end; return whether it has ended."""
+    if process.poll() is None:
+        # It becomes readable when the process ends; `Popen.wait` would wake up again and again to see.
+        descriptor = os.pidfd_open(process.pid)
+        try:
+            ending = select.poll()
+            ending.register(descriptor, select.POLLIN)
+            ending.poll(max(0.0, 1000 * duration_s))
+        finally:
+            os.close(descriptor)
+    return process.poll() is not None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from runners.machine.resources import disk
 from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import LSTOPO_PACKAGE, Core
 from runners.measure.conformance import full_image
-from runners.measure.sampling import OtherProcesses, cpu_times
+from runners.measure.other_processes import OtherProcesses
+from runners.measure.sampling import MOST_PROBES, cpu_times, evenly_spread
 from runners.measure.this_machine import plan_lines, this_topology, topology_at_hand
 from runners.systems import host
 from runners.systems.catalogue import Catalogue
@@ -122,7 +123,7 @@ def diagnose(interval_s: float = 1.0, affinity: Collection[int] = ()) -> Diagnos
 
 def _machine(cores: Sequence[Core], interval_s: float) -> list[Finding]:
     """The preflight, and how fast the measured CPUs were meanwhile."""
-    measured = measured_cpus(cores)
+    measured = evenly_spread(sorted(measured_cpus(cores)), 2 * MOST_PROBES)
     with SpeedProbes(measured) as probes:
         deadline = time.monotonic() + _FIRST_SAMPLE_TIMEOUT_S
         while len(probes.shares(0.0, deadline)) < len(measured) and time.monotonic() < deadline:

@@ -1,6 +1,7 @@
 """Sample processes, CPUs and the machine during a window, from ``/proc`` and ``/sys``.
 
-Sampling costs about a millisecond and happens three times a window, on the housekeeping CPUs.
+It happens three times a window, on the housekeeping CPUs. A thread costs one short file and one system call. CPUs are summed by role,
+so that a record is as large for 64 of them as for one.
 """
 
 from __future__ import annotations
@@ -9,18 +10,36 @@ import math
 import os
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
-from runners.core.sample import CpuTimes, Pressure, ProcessMemory, Role, RoleSample, Sample, UnpinnedThread
+from runners.core.sample import (
+    CpuSpread,
+    CpuTimes,
+    Pressure,
+    ProcessMemory,
+    Role,
+    RoleCpus,
+    RoleSample,
+    Sample,
+    UnpinnedThread,
+)
 from runners.machine.facts import CPU_FOLDER, numbers_in, text_of
-from runners.machine.topology import parse_cpu_list
+from runners.machine.pinning_plan import PinningPlan
+from runners.machine.topology import format_cpu_list
 
+PROC = Path("/proc")
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 # Fields of /proc/PID/task/TID/stat after the command's name (proc(5) counts from 1; the name is field 2).
 _UTIME, _STIME, _PROCESSOR = 11, 12, 36
+_SWITCHES = re.compile(rb"ctxt_switches:\s+(\d+)")
+_MOST_BYTES = 1 << 14
+MOST_PROBES = 8
+"""A probe takes about 1 % of its CPU, and reading all of them time after each window: so many show the speed of a role's CPUs."""
+MOST_CLOCKS = 8
+"""Reading a CPU's clock interrupts it on some machines: of more CPUs than this, so many are read, evenly spread."""
 _CPU_FIELDS = tuple(CpuTimes.model_fields)
 
 
@@ -29,7 +48,7 @@ def process_cpu_s(pid: int) -> float:
 
     It has the scheduler's own precision. The clock id is made from the pid as ``clock_getcpuclockid(3)`` does.
     """
-    with suppress(OSError):
+    with suppress(OSError, OverflowError):
         return time.clock_gettime((~pid << 3) | 2)
     return math.nan
 
@@ -45,14 +64,43 @@ def cpu_times() -> dict[int, CpuTimes]:
         int(cpu): CpuTimes(
             **{kind: round(int(ticks) * TICK_S, 3) for kind, ticks in zip(_CPU_FIELDS, line.split(), strict=False)}
         )
-        for cpu, line in re.findall(r"^cpu(\d+) (.*)", Path("/proc/stat").read_text(), re.MULTILINE)
+        for cpu, line in re.findall(r"^cpu(\d+) (.*)", (PROC / "stat").read_text(), re.MULTILINE)
     }
+
+
+def total_times(times: Iterable[CpuTimes]) -> CpuTimes:
+    """Return the times of several CPUs together."""
+    each = list(times)
+    return CpuTimes(**{kind: round(sum(getattr(cpu, kind) for cpu in each), 3) for kind in _CPU_FIELDS})
+
+
+def busy_spread(before: Mapping[int, CpuTimes], after: Mapping[int, CpuTimes], cpus: Iterable[int]) -> CpuSpread | None:
+    """Return the least, median and largest busy share of some CPUs between two moments; None where nothing was counted."""
+    shares = []
+    for start, end in ((before[cpu], after[cpu]) for cpu in cpus if cpu in before and cpu in after):
+        idle_s = end.idle_s + end.iowait_s - start.idle_s - start.iowait_s
+        if (total_s := end.total_s - start.total_s) > 0:
+            shares.append(round(min(1.0, max(0.0, 1 - idle_s / total_s)), 4))
+    if not shares:
+        return None
+    return CpuSpread(least_fraction=min(shares), median_fraction=median(shares), most_fraction=max(shares))
+
+
+def probed_cpus(pinning: PinningPlan) -> list[int]:
+    """Return the CPUs that have a speed probe: of each role at most `MOST_PROBES`, evenly spread."""
+    roles = (pinning.server, pinning.generator, pinning.backend)
+    return sorted({cpu for cpus in roles for cpu in evenly_spread(cpus, MOST_PROBES)})
+
+
+def evenly_spread(cpus: Sequence[int], most: int) -> list[int]:
+    """Return at most so many of some CPUs, the first and evenly spread others."""
+    return [cpus[place * len(cpus) // most] for place in range(most)] if len(cpus) > most else list(cpus)
 
 
 def role_sample(pids: Collection[int], cpus: Collection[int]) -> RoleSample:
     """Return the sums over one role's processes at this moment: CPU time, memory, threads and context switches.
 
-    A thread that was on, or allowed on, CPUs other than `cpus` is unpinned.
+    A thread that is allowed on CPUs other than `cpus` is unpinned.
     """
     sample = RoleSample(
         cpu_s=total_cpu_s(pids),
@@ -64,12 +112,18 @@ def role_sample(pids: Collection[int], cpus: Collection[int]) -> RoleSample:
         context_switches_count=0,
         unpinned_threads=[],
     )
+    own = frozenset(cpus)
     for pid in pids:
-        status = _status(Path(f"/proc/{pid}/status"))
+        status = _status(PROC / f"{pid}/status")
         sample.rss_bytes += int(status.get("VmRSS", "0").split()[0]) * 1024
         sample.rss_peak_bytes += int(status.get("VmHWM", "0").split()[0]) * 1024
+        with suppress(OSError, LookupError, ValueError):
+            # The process's own counter has the time of its threads that have ended, too.
+            fields = _fields(PROC / f"{pid}/stat")
+            sample.user_s += int(fields[_UTIME]) * TICK_S
+            sample.system_s += int(fields[_STIME]) * TICK_S
         for thread in _threads(pid):
-            _add_thread(sample, thread, cpus)
+            _add_thread(sample, thread, own)
     return sample
 
 
@@ -77,8 +131,8 @@ def memory(pids: Iterable[int]) -> ProcessMemory:
     """Return what processes hold together at this moment."""
     rss, pss, fds = 0, 0.0, 0
     for pid in pids:
-        rss += int(_status(Path(f"/proc/{pid}/status")).get("VmRSS", "0").split()[0]) * 1024
-        rollup = _status(Path(f"/proc/{pid}/smaps_rollup"))
+        rss += int(_status(PROC / f"{pid}/status").get("VmRSS", "0").split()[0]) * 1024
+        rollup = _status(PROC / f"{pid}/smaps_rollup")
         pss += int(rollup["Pss"].split()[0]) * 1024 if "Pss" in rollup else math.nan
         fds += open_files(pid)
     return ProcessMemory(rss_bytes=rss, pss_bytes=pss, fds_count=fds)
@@ -86,7 +140,7 @@ def memory(pids: Iterable[int]) -> ProcessMemory:
 
 def open_files(pid: int) -> int:
     """Return how many descriptors a process holds; 0 when it is gone."""
-    folder = Path(f"/proc/{pid}/fd")
+    folder = PROC / f"{pid}/fd"
     with suppress(OSError):
         # Linux 6.2 and newer say it as the folder's size; counting 20,000 entries takes 60 ms.
         return folder.stat().st_size or sum(1 for _ in folder.iterdir())
@@ -94,8 +148,8 @@ def open_files(pid: int) -> int:
 
 
 def pressure(cpus: Collection[int], root: Path = Path("/")) -> Pressure:
-    """Return what the kernel says of heat, clock and memory at this moment; throttling and clock are of `cpus`."""
-    folders = [root / CPU_FOLDER / f"cpu{cpu}" for cpu in cpus]
+    """Return what the kernel says of heat, clock and memory at this moment; heat and clock are of `cpus`, or `MOST_CLOCKS` of them."""
+    folders = [root / CPU_FOLDER / f"cpu{cpu}" for cpu in evenly_spread(sorted(cpus), MOST_CLOCKS)]
     throttled = [file for folder in folders for file in folder.glob("thermal_throttle/*_throttle_count")]
     counts = [count for file in throttled for count in numbers_in(text_of(file))]
     clocks_khz = [khz for folder in folders for khz in numbers_in(text_of(folder / "cpufreq/scaling_cur_freq"))]
@@ -109,123 +163,68 @@ def pressure(cpus: Collection[int], root: Path = Path("/")) -> Pressure:
     )
 
 
-def snapshot(roles: Mapping[Role, tuple[Collection[int], Collection[int]]], probes: Mapping[int, int]) -> Sample:
-    """Return a sample of all roles (name → its processes and CPUs) and all CPUs; `probes` are CPU → process id."""
+def snapshot(
+    roles: Mapping[Role, tuple[Collection[int], Collection[int]]], probes: Mapping[int, int]
+) -> tuple[Sample, dict[int, CpuTimes]]:
+    """Return a sample of all roles (name → its processes and CPUs), and CPU → its times; `probes` are CPU → process id."""
     allowed = os.sched_getaffinity(0)
     own_cpu_s = {
         cpu: total_cpu_s([probes[cpu]] if cpu in probes else [])
         + (time.process_time() / len(allowed) if cpu in allowed else 0.0)
         for cpu in {cpu for _, cpus in roles.values() for cpu in cpus}
     }
-    at_s, cpus_now = time.monotonic(), cpu_times()
+    at_s, now = time.monotonic(), cpu_times()
     sampled = {role: role_sample(pids, cpus) for role, (pids, cpus) in roles.items()}
-    return Sample(
+    sample = Sample(
         at_s=at_s,
-        cpus=cpus_now,
-        own_cpu_s=own_cpu_s,
+        cpus={
+            role: RoleCpus(
+                times=total_times(now[cpu] for cpu in cpus if cpu in now),
+                own_cpu_s=sum(own_cpu_s[cpu] for cpu in cpus),
+            )
+            for role, (_, cpus) in roles.items()
+        },
         pressure=pressure(roles["server"][1]),
         server=sampled["server"],
         generator=sampled["generator"],
         backend=sampled.get("backend"),
     )
+    return sample, now
 
 
-def _add_thread(sample: RoleSample, thread: Path, cpus: Collection[int]) -> None:
+def _add_thread(sample: RoleSample, thread: Path, cpus: frozenset[int]) -> None:
     with suppress(OSError, LookupError, ValueError):  # it ended while it was being read
-        fields = (thread / "stat").read_text().rsplit(")", 1)[1].split()
-        status = _status(thread / "status")
-        switches = int(status["voluntary_ctxt_switches"]) + int(status["nonvoluntary_ctxt_switches"])
-        processor, allowed = int(fields[_PROCESSOR]), status["Cpus_allowed_list"]
+        status = bytes_of(thread / "status")
+        switches = sum(map(int, _SWITCHES.findall(status)))
+        allowed = os.sched_getaffinity(int(thread.name))
         sample.threads_count += 1
-        sample.user_s += int(fields[_UTIME]) * TICK_S
-        sample.system_s += int(fields[_STIME]) * TICK_S
         sample.context_switches_count += switches
-        if processor not in cpus or not set(parse_cpu_list(allowed)) <= set(cpus):
-            thread_name = status.get("Name", "?")
-            sample.unpinned_threads.append(UnpinnedThread(thread=thread_name, cpu=processor, allowed=allowed))
+        if not allowed <= cpus:
+            name = status.partition(b"\n")[0].partition(b":")[2].strip().decode(errors="replace") or "?"
+            on = int(_fields(thread / "stat")[_PROCESSOR])
+            unpinned = UnpinnedThread(thread=name, cpu=on, allowed=format_cpu_list(allowed))
+            sample.unpinned_threads.append(unpinned)
+
+
+def _fields(stat: Path) -> list[bytes]:
+    """Return the fields of a ``stat`` file after the command's name."""
+    return bytes_of(stat).rsplit(b")", 1)[1].split()
+
+
+def bytes_of(path: Path | str) -> bytes:
+    """Return a short file of ``/proc`` in one read, which takes a tenth of what a text file object does."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _MOST_BYTES)
+    finally:
+        os.close(descriptor)
 
 
 def _threads(pid: int) -> list[Path]:
     with suppress(OSError):
-        return list(Path(f"/proc/{pid}/task").iterdir())
+        return list((PROC / f"{pid}/task").iterdir())
     return []
 
 
 def _status(path: Path) -> dict[str, str]:
     return {key: value.strip() for key, _, value in (line.partition(":") for line in text_of(path).splitlines())}
-
-
-# Fields of /proc/PID/stat after the command's name, counted from 0; proc(5) counts from 1, and the name is field 2.
-_PARENT, _CHILDREN_USER, _CHILDREN_SYSTEM, _STARTED, _PROCESSOR = 1, 13, 14, 19, 36
-# It handles the packets of the measured processes when there are many of them.
-_PACKETS = "ksoftirqd/"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One process at one moment: CPU time of its own threads, and in ``children_s`` of its ended children and theirs.
-
-    ``cpu`` is where its first thread ran last.
-    """
-
-    parent: int
-    cpu_s: float
-    children_s: float
-    cpu: int
-
-
-# A pid may be taken again: with the clock tick in which the process started, it is unique.
-Readings = dict[tuple[int, int], Reading]
-
-
-class OtherProcesses:
-    """CPU time that processes other than wrkbook's have used since the first call of :meth:`used_s`."""
-
-    def __init__(self) -> None:
-        self._first: Readings | None = None
-
-    def used_s(self, cpus: Iterable[int]) -> dict[int, float]:
-        """Return CPU → seconds; 0 at the first call. A process counts on each CPU where it was seen, then and now."""
-        now = others(readings(Path("/proc")), os.getpid())
-        self._first = now if self._first is None else self._first
-        return {cpu: round(used, 6) for cpu, used in used_between(self._first, now, cpus).items()}
-
-
-def readings(proc: Path) -> Readings:
-    """Read all processes of ``/proc`` but those that handle packets for others; what ends meanwhile is left out."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir(proc)):  # noqa: PTH208 - it is done in the middle of a measurement
-        with suppress(OSError, LookupError, ValueError):
-            command, _, rest = (proc / pid / "stat").read_text(errors="replace").rpartition(")")
-            fields, cpu_s = rest.split(), process_cpu_s(int(pid))
-            if not command.partition("(")[2].startswith(_PACKETS) and not math.isnan(cpu_s):
-                children_s = (int(fields[_CHILDREN_USER]) + int(fields[_CHILDREN_SYSTEM])) * TICK_S
-                reading = Reading(int(fields[_PARENT]), cpu_s, children_s, int(fields[_PROCESSOR]))
-                found[int(pid), int(fields[_STARTED])] = reading
-    return found
-
-
-def others(found: Readings, own: int) -> Readings:
-    """Return the processes that are neither `own` nor descend from it."""
-    own_processes, below = set[int](), {own}
-    while below:
-        own_processes |= below
-        below = {pid for (pid, _), reading in found.items() if reading.parent in below} - own_processes
-    return {process: reading for process, reading in found.items() if process[0] not in own_processes}
-
-
-def used_between(before: Readings, after: Readings, cpus: Iterable[int]) -> dict[int, float]:
-    """Return CPU → seconds that processes have used of it at most between two readings.
-
-    The time of a process that has ended is in its parent's ``children_s``. Where it was used is not known: it counts on every CPU.
-    """
-    nothing = Reading(0, 0.0, 0.0, -1)
-    children_s = sum(now.children_s - before.get(process, nothing).children_s for process, now in after.items())
-    ended_s = sum(then.cpu_s + then.children_s for process, then in before.items() if process not in after)
-    # Ticks are coarse: what ended without a trace must not take away from what is still there.
-    used = dict.fromkeys(cpus, max(0.0, children_s - ended_s))
-    for process, now in after.items():
-        then = before.get(process, nothing)
-        for cpu in {then.cpu, now.cpu} & used.keys():
-            used[cpu] += max(0.0, now.cpu_s - then.cpu_s)
-    return used

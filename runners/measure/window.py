@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
-import select
 import signal
 import subprocess
 import tempfile
@@ -20,10 +18,19 @@ import psutil
 
 from runners.core.load import LOAD_FOLDER, Load
 from runners.core.records import WARM_UP_KINDS
-from runners.core.sample import Role, Sample
+from runners.core.sample import CpuSpread, CpuTimes, Role, Sample
 from runners.core.trial_record import CpuSpeed, TimeSlices, WindowKind, WindowRecord
-from runners.measure.load import LEAST_WATCHED, MOST_RAMP_UP_S, LoadContext, LoadTarget, wait_until_open
-from runners.measure.sampling import OtherProcesses, memory, snapshot, total_cpu_s
+from runners.measure.load import (
+    LEAST_WATCHED,
+    MOST_RAMP_UP_S,
+    LoadContext,
+    LoadTarget,
+    ends_within,
+    wait_until_connected,
+    wait_until_open,
+)
+from runners.measure.other_processes import OtherProcesses
+from runners.measure.sampling import busy_spread, memory, snapshot, total_cpu_s
 from runners.measure.virtual_clock import VirtualClock
 from runners.systems.backend import counted, work_done
 from runners.systems.process import descendants
@@ -36,9 +43,6 @@ SAMPLED_AT = (0.1, 0.5, 0.9)
 _END_S = 0.1
 # The sample that also has what takes longer to find out: connections, memory that is shared with others.
 _THOROUGH_AT = 0.5
-_POLL_S = 0.01
-# As few connections may be another program's. More, and the load has begun, although none of its short ones may ever be seen open.
-_MOST_OF_OTHERS = 2
 # A generator that is not through this long after its window hangs.
 GRACE_S = 15.0
 # More than any of them has to say: one that prints without end is ended by the kernel, before it fills disk and memory.
@@ -95,6 +99,8 @@ class Window:
         self.begun, self._ended, self.hung = math.nan, math.inf, False
         self._samples: list[Sample] = []
         self._others = OtherProcesses()
+        # CPU → its times, in the first and the last sample.
+        self._cpu_times: list[dict[int, CpuTimes]] = []
 
     def __enter__(self) -> Self:
         server = self._target.server
@@ -102,6 +108,7 @@ class Window:
         self._server_pids = server.pids
         self._listened, self._cpu_before_s = server.listens(), total_cpu_s(self._server_pids)
         self._work_before = counted(self._target.backend)
+        self._others.prepare()
         if self.paced:
             self._others.used_s(())
         with ExitStack() as stack:
@@ -118,7 +125,7 @@ class Window:
                 self._ramp_up_s = wait_until_open(self._process, self._load.connections)
             else:
                 latest = launched + self._load.duration_s + self._load.timeout_s
-                _wait_until_connected(self._process, server.port, accepted_before, latest)
+                wait_until_connected(self._process, server.port, accepted_before, latest)
             self.begun = time.monotonic()
             self._connected_after_s = self.begun - launched
             self._stack = stack.pop_all()
@@ -147,7 +154,7 @@ class Window:
 
     def ends_within(self, duration_s: float) -> bool:
         """Wait for so long, or until the load generator ends; return whether it has ended."""
-        return _ends_within(self._process, duration_s)
+        return ends_within(self._process, duration_s)
 
     def sample(
         self, share: float, suspended_s: float = 0.0, co_scheduled_cpu_s: dict[int, float] | None = None
@@ -156,18 +163,29 @@ class Window:
         if self._process.poll() is not None:
             return
         server = self._target.server
-        sample = snapshot(self._roles(), self._source.probes.pids)
-        sample.other_cpu_s = dict.fromkeys(sample.cpus, 0.0) if self.paced else self._others.used_s(sample.cpus)
-        sample.suspended_s, sample.co_scheduled_cpu_s = suspended_s, co_scheduled_cpu_s
+        sample = self._snapshot(self._roles(), seen=not self.paced)
+        sample.suspended_s = suspended_s
+        for role, cpus in self._cpus.items() if co_scheduled_cpu_s is not None else ():
+            sample.cpus[role].co_scheduled_cpu_s = sum((co_scheduled_cpu_s or {}).get(cpu, 0.0) for cpu in cpus)
         if share == _THOROUGH_AT:
             sample.server.memory = memory(server.pids)
             sample.connections_count = established_count(server.port)
         self._samples.append(sample)
 
-    def _roles(self) -> dict[Role, tuple[list[int], Sequence[int]]]:
+    def _snapshot(self, roles: dict[Role, tuple[Sequence[int], Sequence[int]]], *, seen: bool) -> Sample:
+        """Return a sample; other processes have used nothing yet where they are not `seen`."""
+        sample, times = snapshot(roles, self._source.probes.pids)
+        self._cpu_times = [*self._cpu_times[:1], times]
+        self._cpus = {role: cpus for role, (_, cpus) in roles.items()}
+        used = self._others.used_s(times) if seen else {}
+        for role, cpus in self._cpus.items():
+            sample.cpus[role].other_cpu_s = round(sum(used.get(cpu, 0.0) for cpu in cpus), 6)
+        return sample
+
+    def _roles(self) -> dict[Role, tuple[Sequence[int], Sequence[int]]]:
         """Return role → its processes and CPUs at this moment."""
         server, backend = self._target.server, self._target.backend
-        roles: dict[Role, tuple[list[int], Sequence[int]]] = {
+        roles: dict[Role, tuple[Sequence[int], Sequence[int]]] = {
             "server": (self._server_pids if self.paced else server.pids, server.cpus),
             "generator": (self.generator_pids, self._source.plan.generator),
         }
@@ -179,9 +197,8 @@ class Window:
         """Take the last sample of a window at a rate, after its load generator has ended; that one's CPU time is in its report."""
         if not self.paced or not self._samples:
             return
-        last = snapshot({**self._roles(), "generator": ((), self._source.plan.generator)}, self._source.probes.pids)
+        last = self._snapshot({**self._roles(), "generator": ((), self._source.plan.generator)}, seen=True)
         last.generator = self._samples[0].generator.model_copy()
-        last.other_cpu_s = self._others.used_s(last.cpus)
         last.server.memory = memory(self._target.server.pids)
         self._samples.append(last)
 
@@ -215,26 +232,13 @@ class Window:
             server_cpu_s=total_cpu_s(self._server_pids) - self._cpu_before_s,
             backend_work=work_done(self._work_before, counted(self._target.backend)),
             server_listened=self._listened and self._target.server.listens(),
+            busy=self._busy(),
         )
 
-
-def _wait_until_connected(process: subprocess.Popen[bytes], port: int, accepted_before: int, latest: float) -> None:
-    """Wait for the load generator's first connection: before that it sends nothing, and may not heed a signal yet."""
-    while process.poll() is None and time.monotonic() < latest:
-        if established_count(port) or accepted_count() - accepted_before > _MOST_OF_OTHERS:
-            break
-        _ends_within(process, _POLL_S)
-
-
-def _ends_within(process: subprocess.Popen[bytes], duration_s: float) -> bool:
-    """Wait for so long, or for the process to end; return whether it has ended."""
-    if process.poll() is None:
-        # It becomes readable when the process ends; `Popen.wait` would wake up again and again to see.
-        descriptor = os.pidfd_open(process.pid)
-        try:
-            ending = select.poll()
-            ending.register(descriptor, select.POLLIN)
-            ending.poll(max(0.0, 1000 * duration_s))
-        finally:
-            os.close(descriptor)
-    return process.poll() is not None
+    def _busy(self) -> dict[Role, CpuSpread]:
+        """Return role → how its CPUs shared the work between the first and the last sample."""
+        if len(self._cpu_times) < 2:
+            return {}
+        first, last = self._cpu_times
+        found = {role: busy_spread(first, last, cpus) for role, cpus in self._cpus.items()}
+        return {role: spread for role, spread in found.items() if spread}

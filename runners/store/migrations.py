@@ -129,8 +129,27 @@ def run_from_8(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def trial_from_7(trial: dict[str, Any]) -> dict[str, Any]:
-    """Return a trial of schema 7 as one of schema 8, whose loads may have a number of server CPUs of their own."""
-    return trial | {"schema": "wrkbook.trial/8"}
+    """Return a trial of schema 7 as one of schema 8, which sums over the CPUs of a role and has numbers of server CPUs."""
+    cpus = {role: [str(cpu) for cpu in parse_cpu_list(text)] for role, text in trial["cpus"].items()}
+    windows = [
+        window | {"samples": [_sample_from_7(sample, cpus) for sample in window["samples"]]}
+        for window in trial["windows"]
+    ]
+    return trial | {"schema": "wrkbook.trial/8", "windows": windows}
+
+
+def _sample_from_7(sample: dict[str, Any], cpus: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return a sample with the sums over the CPUs of each of its roles in the place of numbers by CPU."""
+    by_cpu = ("own_cpu_s", "other_cpu_s", "co_scheduled_cpu_s")
+    summed = {}
+    for role in (role for role in _ROLES if sample.get(role)):
+        times = [sample["cpus"][cpu] for cpu in cpus[role]]
+        found: dict[str, Any] = {"times": {kind: sum(each[kind] for each in times) for kind in times[0]}}
+        for name in by_cpu:
+            seen = sample.get(name)
+            found[name] = None if seen is None else sum(seen.get(cpu, 0.0) for cpu in cpus[role])
+        summed[role] = found
+    return {name: value for name, value in sample.items() if name not in by_cpu} | {"cpus": summed}
 
 
 RUN_MIGRATIONS: Migrations = {

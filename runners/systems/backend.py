@@ -14,7 +14,7 @@ from runners.core.run_manifest import BackendFacts
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue, Server
 from runners.systems.image import Image
-from runners.systems.process import POOL_PER_CPU, ServerProcess, pool_size
+from runners.systems.process import ServerProcess, pool_per_cpu, pool_size
 from runners.systems.sockets import FIRST_PORT, hold_ports
 
 _COUNT_TIMEOUT_S = 10.0
@@ -171,6 +171,6 @@ def backend_facts(backend: Server, cpus: Sequence[int]) -> BackendFacts:
     return BackendFacts(
         title=backend.title,
         pool_count=pool_size(cpus),
-        pool_per_cpu_count=POOL_PER_CPU,
+        pool_per_cpu_count=pool_per_cpu(cpus),
         settings=stated_settings(backend),
     )

@@ -5,7 +5,7 @@ import random
 from runners.core.load import Load
 from runners.core.records import CONTROL, LoadProfile, Workload
 from runners.core.run_manifest import PlannedLoad, PlannedRates
-from runners.core.trial_record import CpuTimes
+from runners.core.sample import CpuSpread, CpuTimes, RoleCpus
 from runners.machine.topology import format_cpu_list
 from runners.stats.scalability import law
 from runners.store.ledger import Run
@@ -27,16 +27,11 @@ def shapes(counts, *, rate_rps=None):
     ]
 
 
-def wide(sample, at_s, busy, server_cpus, generator_cpus):
-    """Give a sample as many CPUs as there are; the roles are as busy as before, on each."""
-
-    def cpu(share):
-        kinds = dict.fromkeys(("nice_s", "system_s", "iowait_s", "irq_s", "softirq_s", "steal_s"), 0.0)
-        return CpuTimes(user_s=share * at_s, idle_s=(1 - share) * at_s, **kinds)
-
-    sample.cpus = {number: cpu(busy[0]) for number in server_cpus} | {number: cpu(busy[1]) for number in generator_cpus}
-    sample.own_cpu_s = dict.fromkeys(sample.cpus, 0.0)
-    return sample
+def cpus(at_s, busy, count):
+    """So many CPUs of a role, all of them as busy."""
+    kinds = dict.fromkeys(("nice_s", "system_s", "iowait_s", "irq_s", "softirq_s", "steal_s"), 0.0)
+    times = CpuTimes(user_s=busy * at_s * count, idle_s=(1 - busy) * at_s * count, **kinds)
+    return RoleCpus(times=times, own_cpu_s=0.0)
 
 
 def trial(block, system, shape, throughput_rps, cpu_us, planned, *, server, busy=(1.0, 0.6)):
@@ -55,9 +50,12 @@ def trial(block, system, shape, throughput_rps, cpu_us, planned, *, server, busy
     for window in record.windows:
         window.server_cpu_s = throughput_rps * cpu_us * 1e-6
         for sample, at_s in zip(window.samples, (0.1, 0.5, 0.9), strict=False):
-            wide(sample, at_s, busy, {*own, *range(planned)}, generator)
+            sample.cpus = {"server": cpus(at_s, busy[0], len(own)), "generator": cpus(at_s, busy[1], len(generator))}
             sample.server.cpu_s = busy[0] * at_s * len(own)
             sample.generator.cpu_s = busy[1] * at_s * len(generator)
+        window.busy = {
+            "server": CpuSpread(least_fraction=busy[0] - 0.1, median_fraction=busy[0], most_fraction=busy[0])
+        }
         window.load = window.load if shape.rate_rps else Load(synthetic.CONNECTIONS, 1, 1.0)
     return record
 

@@ -5,7 +5,7 @@ import random
 from runners.core.load import ERRORS_TOLERANCE, Histogram, Load
 from runners.core.records import CONTROL, MEASURED_KINDS, LoadProfile, System
 from runners.core.run_manifest import RunManifest
-from runners.core.sample import CpuTimes, RoleSample, Sample
+from runners.core.sample import CpuTimes, RoleCpus, RoleSample, Sample
 from runners.core.trial_record import TrialRecord, Verification, WindowRecord
 from runners.store.ledger import Run
 from runners.store.migrations import workload_of_label
@@ -38,9 +38,10 @@ def printed(
 def sample(at_s: float, server_busy: float = 1.0, generator_busy: float = 0.6, steal: float = 0.0, unpinned=()):
     """A snapshot in which both roles have been as busy as given for `at_s` seconds."""
 
-    def cpu(busy):
+    def cpus(busy):
         used = {"user_s": busy * at_s, "idle_s": (1 - busy - steal) * at_s, "steal_s": steal * at_s}
-        return CpuTimes(**dict.fromkeys(("nice_s", "system_s", "iowait_s", "irq_s", "softirq_s"), 0.0) | used)
+        times = CpuTimes(**dict.fromkeys(("nice_s", "system_s", "iowait_s", "irq_s", "softirq_s"), 0.0) | used)
+        return RoleCpus(times=times, own_cpu_s=0.0)
 
     def role(busy):
         return RoleSample(
@@ -56,8 +57,7 @@ def sample(at_s: float, server_busy: float = 1.0, generator_busy: float = 0.6, s
 
     return Sample(
         at_s=at_s,
-        cpus={0: cpu(server_busy), 1: cpu(generator_busy)},
-        own_cpu_s={0: 0.0, 1: 0.0},
+        cpus={"server": cpus(server_busy), "generator": cpus(generator_busy)},
         server=role(server_busy),
         generator=role(generator_busy),
     )

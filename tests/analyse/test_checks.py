@@ -115,6 +115,7 @@ def test_a_role_that_shares_the_cpus_is_no_other_load():
         # Half of what CPU 1 did was the backend's.
         sample.generator = sample.generator.model_copy(update={"cpu_s": sample.generator.cpu_s / 2})
         sample.backend = sample.generator.model_copy()
+        sample.cpus["backend"] = sample.cpus["generator"]
     shared = {row.role: row for row in window_usage(record, raw, 20_000)}
     assert set(shared) == {"server", "generator", "backend"}
     for role in ("generator", "backend"):
@@ -135,10 +136,10 @@ def in_turns(record, *, stood_s=3.0, companions_s=2.7, shown=1.0, late_s=0.0):
             share = place / (len(raw.samples) - 1)
             sample.at_s += share * stood_s
             sample.suspended_s = share * stood_s
-            sample.co_scheduled_cpu_s = {0: share * companions_s, 1: share * companions_s}
-            for times in sample.cpus.values():
-                times.user_s += share * companions_s
-                times.idle_s += share * (stood_s - companions_s)
+            for cpus in sample.cpus.values():
+                cpus.co_scheduled_cpu_s = share * companions_s
+                cpus.times.user_s += share * companions_s
+                cpus.times.idle_s += share * (stood_s - companions_s)
     return record
 
 
@@ -160,7 +161,7 @@ def test_other_load_is_seen_in_time_slices_too():
     record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0]))
     for raw in record.windows:
         for place, sample in enumerate(raw.samples):
-            sample.co_scheduled_cpu_s[0] -= place * 0.5
+            sample.cpus["server"].co_scheduled_cpu_s -= place * 0.5
     assert not checked(record)["other load"].ok
 
 
@@ -241,11 +242,11 @@ def with_cpu_times(record, *, visible, unattributed=0.0):
     for raw in record.windows:
         for sample in raw.samples:
             at_s = sample.at_s
-            sample.other_cpu_s = {cpu: visible.get(cpu, 0.0) * at_s for cpu in sample.cpus}
-            for cpu, times in sample.cpus.items():
-                busy_s = min(times.idle_s, (visible.get(cpu, 0.0) + unattributed) * at_s)
-                times.idle_s -= busy_s
-                times.system_s += busy_s
+            for cpu, cpus in enumerate((sample.cpus["server"], sample.cpus["generator"])):
+                cpus.other_cpu_s = visible.get(cpu, 0.0) * at_s
+                busy_s = min(cpus.times.idle_s, (visible.get(cpu, 0.0) + unattributed) * at_s)
+                cpus.times.idle_s -= busy_s
+                cpus.times.system_s += busy_s
     return record
 
 
@@ -287,7 +288,7 @@ def test_a_machine_that_was_busy_before_the_run_excuses_no_other_load():
 def test_a_process_that_ran_elsewhere_takes_no_more_than_what_is_left_of_a_cpu():
     record = trial(1, "fast+a", "decode-10", [20_000.0], server_busy=1.0, generator_busy=0.7)
     for sample in record.windows[-1].samples:
-        sample.other_cpu_s = {0: 0.9 * sample.at_s, 1: 0.0}
+        sample.cpus["server"].other_cpu_s, sample.cpus["generator"].other_cpu_s = 0.9 * sample.at_s, 0.0
     assert checked(record)["other load"].ok
 
 

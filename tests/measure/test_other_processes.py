@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.measure.sampling import OtherProcesses, Reading, others, readings, used_between
+from runners.measure import other_processes
+from runners.measure.other_processes import OtherProcesses, Reading, others, readings, used_between
 
 CPU = min(os.sched_getaffinity(0))
 BUSY = """
@@ -60,6 +61,21 @@ def test_packets_are_handled_for_the_measured_processes(tmp_path):
     (tmp_path / "2147483647").mkdir()
     (tmp_path / "cpuinfo").touch()
     assert [pid for pid, _ in readings(tmp_path)] == [os.getppid()]
+
+
+def test_a_process_that_has_not_run_since_is_not_read_again(tmp_path, monkeypatch):
+    (tmp_path / str(os.getppid())).mkdir()
+    stat = tmp_path / str(os.getppid()) / "stat"
+    stat.write_text(Path(f"/proc/{os.getppid()}/stat").read_text())
+    used_s = iter([1.0, 1.0, 1.5])
+    monkeypatch.setattr(other_processes, "process_cpu_s", lambda _: next(used_s))
+    first = readings(tmp_path)
+    text = stat.read_text()
+    stat.write_text("broken")
+    assert readings(tmp_path, first) == first
+    stat.write_text(text)
+    (again,) = readings(tmp_path, first).values()
+    assert again.cpu_s == 1.5
 
 
 def test_own_children_are_not_seen_and_the_children_of_others_are(monkeypatch):

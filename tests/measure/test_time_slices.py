@@ -16,6 +16,7 @@ from runners.generators.registry import GENERATORS
 from runners.generators.wrk import Wrk
 from runners.machine.pinning import plan_pinning
 from runners.machine.speed_probe import SpeedProbes
+from runners.machine.topology import parse_cpu_list
 from runners.measure import block
 from runners.measure.block import measure_block
 from runners.measure.conformance import build_all, full_image
@@ -251,6 +252,7 @@ def test_what_a_server_used_before_its_window_is_no_use_of_the_cpus_beside_the_o
     for record in records:
         for raw, _ in windows(record):
             first, last = raw.samples[0], raw.samples[-1]
-            for cpu, used_s in last.co_scheduled_cpu_s.items():
-                # Tasks that share one CPU cannot use more of it than there is.
-                assert used_s - first.co_scheduled_cpu_s[cpu] <= 1.02 * (last.at_s - first.at_s)
+            for role, cpus in last.cpus.items():
+                # Tasks that share CPUs cannot use more of them than there is.
+                available_s = (last.at_s - first.at_s) * len(parse_cpu_list(record.cpus[role]))
+                assert cpus.co_scheduled_cpu_s - first.cpus[role].co_scheduled_cpu_s <= 1.02 * available_s

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from runners.measure import window
+from runners.measure import load
 from runners.systems.sockets import accepted_count
 
 
@@ -23,12 +23,12 @@ def generator():
 
 def begun_after_s(process, port, least_s):
     started = time.monotonic()
-    window._wait_until_connected(process, port, accepted_count(), started + least_s)
+    load.wait_until_connected(process, port, accepted_count(), started + least_s)
     return time.monotonic() - started
 
 
 def test_connections_that_are_never_seen_open_begin_a_window_too(generator, monkeypatch):
-    monkeypatch.setattr(window, "established_count", lambda _: 0)
+    monkeypatch.setattr(load, "established_count", lambda _: 0)
     with socket.create_server(("127.0.0.1", 0)) as listener, contextlib.ExitStack() as stack:
         port, ended = listener.getsockname()[1], threading.Event()
 

@@ -80,6 +80,8 @@ def test_tables_have_a_line_for_each_system_and_number_of_cpus(wide, narrow):
     shown = tables.growth(*wide)
     assert shown.text.count("slow+b n = 6/6") == 5
     assert "contention" in shown.text
+    # Of 16 CPUs three numbers: the median, and the range.
+    assert "100 % 90.0 % to 100 %" in shown.text
     assert "contention" not in tables.growth(*narrow).text
     assert tables.costs(*narrow).text.count("2 shared") == 3
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from runners.core.run_manifest import RunManifest
-from runners.core.sample import Sample
+from runners.core.sample import ROLES, RoleCpus, Sample
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.store.ledger import Run
 from tests.analyse.synthetic import manifest
@@ -15,7 +15,8 @@ JSON = st.dictionaries(
     st.text(), st.none() | st.booleans() | st.floats(allow_nan=False) | st.text() | st.lists(st.integers())
 )
 # Of fields with a default too.
-SAMPLES = st.builds(Sample, backend=..., other_cpu_s=..., co_scheduled_cpu_s=..., connections_count=...)
+CPUS = st.builds(RoleCpus, other_cpu_s=..., co_scheduled_cpu_s=...)
+SAMPLES = st.builds(Sample, backend=..., cpus=st.dictionaries(st.sampled_from(ROLES), CPUS), connections_count=...)
 WINDOWS = st.builds(WindowRecord, samples=st.lists(SAMPLES, max_size=2))
 TRIALS = st.builds(
     TrialRecord, windows=st.lists(WINDOWS, max_size=2), failure=..., verified_before=..., memory_after=...

@@ -39,6 +39,16 @@ def test_the_pool_grows_with_the_servers_cpus():
     assert facts.title == "PostgreSQL"
 
 
+def test_the_pools_of_a_block_fit_into_the_database_however_many_cpus_there_are():
+    most = int(stated_settings(Catalogue().server("postgresql"))["max_connections"])
+    systems_count = 7
+    for cpus_count in (1, 24, 25, 64, 256):
+        facts = backend_facts(Catalogue().server("postgresql"), range(cpus_count))
+        assert facts.pool_count == facts.pool_per_cpu_count * cpus_count
+        assert facts.pool_count >= cpus_count
+        assert facts.pool_count * systems_count < most
+
+
 def test_the_statements_that_reports_show_are_those_that_the_database_counts():
     text = (Catalogue().server("postgresql").folder / "counters.sql").read_text()
     patterns = dict(re.findall(r"\('(\w+)', '(\^.*\$)'\)", text))

@@ -87,15 +87,15 @@ def dearer(results: Results, scaling: Scaling, base: str) -> str:
     fewest, most = int(rows["cpus_count"].min()), int(rows["cpus_count"].max())
     rows = rows[rows["cpus_count"] == most].sort_values("cost_ratio", kind="stable")
     ends = [row for _, row in (rows if len(rows) < 2 else rows.iloc[[0, -1]]).iterrows()]
-    parts = [f"{row['system']} {_cost(row)}" for row in ends]
+    first, *others = [f"{_cost(row)} with {row['system']} ({amount(row['cpu_per_request_s'], TIMES)})" for row in ends]
+    first = first.replace(" with ", f" the CPU time of {_cpus(fewest)} with ", 1)
     shared = ", shared with the load generator," if rows["shared"].any() else ""
     said = f"{base_titles(results.manifest)[base]} at {rate:,.0f}/s: on {_cpus(most)}{shared} a request costs"
-    return f"{said} {listing(parts)} the CPU time of {_cpus(fewest)}."
+    return f"{said} {listing([first, *others])}."
 
 
 def _cost(row: Mapping[str, Any]) -> str:
-    ratio = quantity(row["cost_ratio"], row["cost_low_ratio"], row["cost_high_ratio"], RATIOS)
-    return f"{ratio}, now {amount(row['cpu_per_request_s'], TIMES)},"
+    return quantity(row["cost_ratio"], row["cost_low_ratio"], row["cost_high_ratio"], RATIOS)
 
 
 def explained(results: Results, scaling: Scaling, base: str) -> str:

@@ -27,6 +27,7 @@ def growth(results: Results, scaling: Scaling) -> Fragment:
         ("throughput", "requests/s, 95 % interval"),
         ("speed-up", "over the fewest CPUs"),
         ("efficiency", "of ideal growth"),
+        ("busy", "server CPUs, median (range)"),
     ]
     shown = table("Growth with server CPUs", heads, _groups(results, scaling.growth, _grown))
     return joined(shown, _laws(results, scaling)) if scaling.laws else shown
@@ -61,7 +62,7 @@ def _head(row: Mapping[str, Any]) -> list[Cell]:
 
 def _grown(row: Mapping[str, Any]) -> list[Cell]:
     if row["status"] != "ok":
-        return [*_head(row), Cell("–"), without_number(row["status"]), Cell("–"), Cell("–")]
+        return [*_head(row), Cell("–"), without_number(row["status"]), Cell("–"), Cell("–"), Cell("–")]
     sign = _SIGNS.get(row["bound"], "")
     return [
         *_head(row),
@@ -69,7 +70,14 @@ def _grown(row: Mapping[str, Any]) -> list[Cell]:
         estimate(row, "throughput_rps", RATES, "≥ " if row["limited"] else ""),
         estimate(row, "speedup_ratio", RATIOS, sign),
         estimate(row, "efficiency_ratio", PERCENT, sign),
+        _busy(row),
     ]
+
+
+def _busy(row: Mapping[str, Any]) -> Cell:
+    """Return the busy share of the median server CPU, and the range of all of them: three numbers, however many there are."""
+    least, middle, most = (amount(row[f"busy_{name}_fraction"], PERCENT) for name in ("least", "median", "most"))
+    return Cell(middle, f"{least} to {most}" if row["cpus_count"] > 1 and middle != "–" else "")
 
 
 def _cost(row: Mapping[str, Any]) -> list[Cell]:
