@@ -13,7 +13,12 @@ import yaml
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
 
+# The experiment for a newcomer's first question, and so many minutes of measuring that its answer, on a new machine, is there
+# within ten minutes.
+HEADLINE, HEADLINE_MINUTES = "02", 4.0
 DEFAULT_PROFILE = "standard"
+Names = Annotated[list[str] | None, typer.Argument(metavar="[SYSTEM]…", help="Folders of servers/; without one: all.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 TopologyFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE.xml", help="Plan the CPUs of the machine that lstopo wrote to this file, instead."),

@@ -21,9 +21,10 @@ from runners.core.project import NOTEBOOKS, PROJECT, SERVERS, cache_folder
 from runners.core.units import format_duration
 from runners.measure.conformance import full_image
 from runners.systems.build import CACHE_ENV, build, sources
-from runners.systems.catalogue import Catalogue, Server
+from runners.systems.catalogue import Catalogue
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
+from runners.systems.server_manifest import Server
 from runners.systems.skeleton import SKELETON
 
 ENVIRONMENT = PROJECT / "environment.yml"

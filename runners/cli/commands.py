@@ -12,6 +12,10 @@ import typer
 
 from runners.cli.arguments import (
     DEFAULT_PROFILE,
+    HEADLINE,
+    HEADLINE_MINUTES,
+    AsJson,
+    Names,
     TopologyFile,
     check_port,
     joined_parameters,
@@ -40,13 +44,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[SYSTEM]…", help="Folders of servers/; without one: all.")]
-# The experiment for a newcomer's first question, and so many minutes of measuring that its answer, on a new machine, is there
-# within ten minutes.
-HEADLINE, HEADLINE_MINUTES = "02", 4.0
 _INTERRUPTED = 130
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
 def main() -> None:
@@ -70,7 +69,7 @@ def run(
     notebooks: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NOTEBOOK]…", help="For example 03-json-roundtrip, or 03; without one: 02-json-decode."
+            metavar="[NOTEBOOK]…", help="For example 03, or 03-json-roundtrip; without one: 02-json-decode."
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run every notebook.")] = False,
@@ -78,7 +77,7 @@ def run(
     parameter: Annotated[
         list[str] | None,
         typer.Option(
-            "-p", "--parameter", metavar="NAME VALUE", help="Change a parameter of the notebook; may be repeated."
+            "-p", "--parameter", metavar="NAME VALUE", help="Change a parameter of a notebook; may be repeated."
         ),
     ] = None,
     run_id: Annotated[str, typer.Option(help="Name of the run; one that was interrupted goes on under its name.")] = "",

@@ -15,8 +15,9 @@ from runners.measure.conformance import conforming, full_image
 from runners.store.ledger import runs
 from runners.store.runs import processed_folder, read_summary, state
 from runners.systems.build import artifact
-from runners.systems.catalogue import Catalogue, Server, Service
+from runners.systems.catalogue import Catalogue
 from runners.systems.image import Image
+from runners.systems.server_manifest import Server, Service
 
 
 def listing() -> dict[str, Any]:

@@ -18,8 +18,9 @@ from runners.core.status_line import COLUMNS
 from runners.measure.conformance import build_all
 from runners.measure.this_machine import plan_here
 from runners.systems.backend import backend_name, backends_of, process_of
-from runners.systems.catalogue import Catalogue, Server
+from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
+from runners.systems.server_manifest import Server
 from runners.systems.sockets import LOOPBACK, hold_ports
 
 _MEASURING = (

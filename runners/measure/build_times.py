@@ -17,9 +17,9 @@ from runners.core.status_line import steps
 from runners.machine.pinning_plan import PinningPlan
 from runners.store.ledger import Run, write_once
 from runners.systems.build import build_environment, sources
-from runners.systems.catalogue import Server
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
+from runners.systems.server_manifest import Server
 
 
 def record_build_times(run: Run, servers: Sequence[Server], image: Image, plan: PinningPlan) -> None:

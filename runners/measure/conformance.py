@@ -22,8 +22,9 @@ from runners.generators.registry import GENERATORS
 from runners.machine.topology import LSTOPO_PACKAGE
 from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
-from runners.systems.catalogue import Catalogue, Server
+from runners.systems.catalogue import Catalogue
 from runners.systems.image import Image
+from runners.systems.server_manifest import Server
 from runners.systems.sockets import hold_ports
 
 

@@ -28,8 +28,9 @@ from runners.measure.server_cpus import (
 )
 from runners.measure.this_machine import usable_cores
 from runners.store.ledger import Run, check_run_id, new_run_id
-from runners.systems.catalogue import Catalogue, Server
+from runners.systems.catalogue import Catalogue
 from runners.systems.host import client_ports
+from runners.systems.server_manifest import Server
 
 USABLE_CPUS = frozenset(os.sched_getaffinity(0))
 """CPUs that this process might use when it started."""

@@ -21,9 +21,9 @@ from runners.measure.load import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, LoadTa
 from runners.measure.sampling import memory
 from runners.measure.window import in_one_piece
 from runners.systems.backend import Backend
-from runners.systems.catalogue import Service
 from runners.systems.host import wait_for_ports
 from runners.systems.process import ServerProcess
+from runners.systems.server_manifest import Service
 
 if TYPE_CHECKING:
     from runners.measure.design import BlockSettings

@@ -12,9 +12,10 @@ from typing import NamedTuple
 from runners.core.errors import WrkbookError
 from runners.core.run_manifest import BackendFacts
 from runners.systems.build import Artifact, build
-from runners.systems.catalogue import Catalogue, Server
+from runners.systems.catalogue import Catalogue
 from runners.systems.image import Image
-from runners.systems.process import ServerProcess, pool_per_cpu, pool_size
+from runners.systems.process import ServerProcess
+from runners.systems.server_manifest import Server, pool_per_cpu, pool_size
 from runners.systems.sockets import FIRST_PORT, hold_ports
 
 _COUNT_TIMEOUT_S = 10.0

@@ -17,9 +17,9 @@ from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, SERVERS, cache_folder, exclusive
 from runners.core.run_manifest import Facts
 from runners.core.status_line import steps
-from runners.systems.catalogue import Server
 from runners.systems.image import SUITE, Image, remove_tree
 from runners.systems.sandbox import Sandbox
+from runners.systems.server_manifest import Server
 
 CACHE_ENV = {
     "HOME": "/cache",

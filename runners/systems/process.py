@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,11 +17,9 @@ import psutil
 from runners.core.errors import WrkbookError
 from runners.systems.build import Artifact
 from runners.systems.sandbox import Sandbox, Tail, ensure_cpus
+from runners.systems.server_manifest import pool_size
 from runners.systems.sockets import LOOPBACK, is_free, listening_inodes, socket_inodes
 
-# Connections that a server keeps to its backend for each of its CPUs, and in all: with more than 24 CPUs fewer for each, so that the
-# systems of a block fit into the backend's limit (max_connections in servers/postgresql/postgresql.conf).
-POOL_PER_CPU, MOST_POOL = 10, 240
 _END_TIMEOUT_S = 3.0
 # Not with every kernel: CONFIG_PROC_CHILDREN.
 _LISTS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
@@ -193,16 +190,6 @@ class ServerProcess:
         while listening_inodes(self.port) and time.monotonic() < deadline:
             time.sleep(0.01)
         return self.exit_status
-
-
-def pool_size(cpus: Sequence[int]) -> int:
-    """Return the connections that a server on `cpus` keeps to its backend, in all."""
-    return pool_per_cpu(cpus) * len(cpus)
-
-
-def pool_per_cpu(cpus: Sequence[int]) -> int:
-    """Return the connections that it keeps for each of its CPUs."""
-    return max(1, min(POOL_PER_CPU, MOST_POOL // len(cpus)))
 
 
 def descendants(pid: int) -> list[int]:

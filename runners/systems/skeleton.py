@@ -9,7 +9,8 @@ from pathlib import Path
 from runners.core.errors import WrkbookError
 from runners.core.project import SERVERS
 from runners.core.records import CONTROL
-from runners.systems.catalogue import Catalogue, Server, check_name, load_server
+from runners.systems.catalogue import Catalogue
+from runners.systems.server_manifest import Server, check_name, load_server
 
 SKELETON = Path(__file__).parent / "new_server"
 _TITLE = re.compile(r"^title\s*=.*$", re.MULTILINE)

@@ -10,8 +10,9 @@ from runners.core.project import PROJECT
 from runners.measure.conformance import full_image
 from runners.present.html import write_report
 from runners.systems.build import build
-from runners.systems.catalogue import Catalogue, load_server
+from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
+from runners.systems.server_manifest import load_server
 from tests.e2e.browser import browser
 from tests.faults.blocks import measured, servers, settings
 from tests.faults.harness import EXPERIMENT, Observed

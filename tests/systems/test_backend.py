@@ -6,7 +6,8 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.systems.backend import Backend, Backends, Work, backend_name, backends_of, work_between
-from runners.systems.catalogue import Catalogue, load_server
+from runners.systems.catalogue import Catalogue
+from runners.systems.server_manifest import load_server
 
 SERVER = """
 title = "Toy"

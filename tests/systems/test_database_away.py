@@ -15,7 +15,8 @@ from runners.machine.pinning import plan_pinning
 from runners.measure.this_machine import usable_cores
 from runners.systems.backend import Backend, backend_name
 from runners.systems.catalogue import Catalogue
-from runners.systems.process import ServerProcess, pool_size
+from runners.systems.process import ServerProcess
+from runners.systems.server_manifest import pool_size
 from runners.systems.sockets import FIRST_PORT, LOOPBACK
 from tests.free_ports import free_ports
 from tests.systems.test_postgresql import ask

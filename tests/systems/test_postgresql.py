@@ -17,7 +17,8 @@ from runners.measure.conformance import build_all
 from runners.measure.sampling import role_sample, total_cpu_s
 from runners.measure.this_machine import usable_cores
 from runners.systems.backend import Backend, backends_of, work_between
-from runners.systems.catalogue import Catalogue, load_server
+from runners.systems.catalogue import Catalogue
+from runners.systems.server_manifest import load_server
 from runners.systems.sockets import FIRST_PORT, is_free
 from tests.free_ports import free_ports
 from tests.systems.seen import ended_cpu_s, listening_addresses

@@ -5,7 +5,7 @@ import re
 from runners.core.workloads import WORKLOADS
 from runners.systems.backend import backend_facts, stated_settings
 from runners.systems.catalogue import Catalogue
-from runners.systems.process import POOL_PER_CPU
+from runners.systems.server_manifest import POOL_PER_CPU
 
 STATEMENTS = {each.name: each.statement for each in WORKLOADS.values() if each.statement}
 CONFIGURATION = """# a comment = no setting

@@ -10,7 +10,8 @@ from runners.machine.pinning import plan_pinning
 from runners.measure.conformance import full_image, verify_server
 from runners.measure.this_machine import usable_cores
 from runners.systems.build import build
-from runners.systems.catalogue import Catalogue, load_server
+from runners.systems.catalogue import Catalogue
+from runners.systems.server_manifest import load_server
 from runners.systems.skeleton import new_server
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.systems.build import component_versions
-from runners.systems.catalogue import Catalogue, load_server
+from runners.systems.catalogue import Catalogue
+from runners.systems.server_manifest import load_server
 
 MANIFEST = """
 title = "Toy"
