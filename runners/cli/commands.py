@@ -68,17 +68,13 @@ def main() -> None:
 def run(
     notebooks: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[NOTEBOOK]…", help="For example 03, or 03-json-roundtrip; without one: 02-json-decode."
-        ),
+        typer.Argument(metavar="[NOTEBOOK]…", help="Such as 03 or 03-json-roundtrip; without one: 02-json-decode."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run every notebook.")] = False,
     profile: Annotated[str, typer.Option(help=f"How much is measured: {', '.join(PROFILES)}.")] = DEFAULT_PROFILE,
     parameter: Annotated[
         list[str] | None,
-        typer.Option(
-            "-p", "--parameter", metavar="NAME VALUE", help="Change a parameter of a notebook; may be repeated."
-        ),
+        typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Change a parameter; may be repeated."),
     ] = None,
     run_id: Annotated[str, typer.Option(help="Name of the run; one that was interrupted goes on under its name.")] = "",
     budget: Annotated[
