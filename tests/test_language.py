@@ -20,7 +20,7 @@ MOST_WORDS, MEAN_WORDS = 30, 20
 
 # Old word (a pattern) → the term. In documents; text in backticks is a name and not checked.
 TERMS = {
-    r"answer(s|ed|ing)?": "response, respond",
+    r"answer(s|ed|ing)": "response, respond",
     r"ask(s|ed|ing)?": "request, send, query",
     r"examinations?": "vector runner",
     r"oracles?": "reference decoder",
@@ -69,7 +69,7 @@ NAMES = {
     "planning": "plan table",
     "run_record": "manifest",
     "OnTrial": "ClaimReview",
-    "answers?": "response",
+    "answers": "response",
     "ask(s|ed|ing)?": "request, send",
     "asked_connections_count": "requested_connections_count",
     "turns_count": "time_slices_count",

@@ -19,7 +19,7 @@ from runners.analyse.comparisons import compare_sides
 from runners.analyse.results import RATIO, Results, analyse
 from runners.core.errors import WrkbookError
 from runners.core.parameters import LIMITS
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
+from runners.core.records import CONTROL, GENERATOR_LIMITED, SMOKE_PROFILE, Interval
 from runners.core.run_manifest import RunManifest
 from runners.stats.estimates import as_columns, compare_unpaired, geometric_mean_interval, ratio_of
 from runners.stats.verdicts import bound, verdict
@@ -133,6 +133,12 @@ class BeforeAfter:
     def same_run(self) -> bool:
         """Return whether a run is compared with itself."""
         return self.a.run == self.b.run
+
+    @property
+    def profile(self) -> str:
+        """Return the profile of the run that was measured least: a smoke run makes the comparison one."""
+        profiles = (self.a.profile, self.b.profile)
+        return next((each for each in profiles if each == SMOKE_PROFILE), profiles[1])
 
     @cached_property
     def differences(self) -> list[Difference]:

@@ -18,6 +18,8 @@ SUMMARY_SCHEMA = "wrkbook.summary/5"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
 CONTROL = "control"
+SMOKE_PROFILE = "quick"
+"""The profile whose runs show that everything works, and are no evidence."""
 
 # The kinds of windows. Throughput comes from `window` only; percentiles come only from windows in one piece.
 WARM_UP_KINDS = frozenset({"priming", "warmup"})

@@ -94,6 +94,7 @@ RATIOS: Scale = ((1.0, "×"),)
 PERCENT: Scale = ((0.01, "%"),)
 
 
+_MOST_PLACES = 3
 WIDEST = 2.0
 """An interval that spans more than this factor is not printed."""
 
@@ -138,6 +139,36 @@ def decimals(value: float) -> int:
 def plus_minus(ratio: float) -> str:
     """Format a band around 1: 1.013 is ``±1.3 %``."""
     return f"±{(ratio - 1) * 100:.1f} %"
+
+
+def times(value: float, low: float, high: float) -> tuple[str, str]:
+    """Return a ratio and its interval with the digits that the interval supports: 4.457 (4.31 to 4.61) is ``4.5 ×`` and ``4.3 to 4.6``.
+
+    The interval is empty where it is missing, and ``interval not known`` where it spans more than a factor of `WIDEST`.
+    """
+    half_width = (high - low) / 2
+    if not (math.isfinite(half_width) and half_width > 0):
+        return amount(value, RATIOS), ""
+    if 0 < low * WIDEST < high:
+        return amount(value, RATIOS), "interval not known"
+    most = decimals(value)
+    places = min(most, max(most - 1, math.ceil(-math.log10(half_width)), 0))
+    # No rounding may move an end of the interval to 1, or over it.
+    while places < _MOST_PLACES and any((end > 1) != (round(end, places) > 1) for end in (low, high)):
+        places += 1
+    return f"{value:.{places}f} ×", f"{low:.{places}f} to {high:.{places}f}"
+
+
+def percent_more(value: float, low: float, high: float) -> tuple[str, str]:
+    """Return what a ratio is above 1, and its interval: 1.013 (0.999 to 1.03) is ``1.3 %`` and ``−0.1 to 3.0``."""
+    shown = [f"{100 * (each - 1):.1f}".replace("-", "−") for each in (value, low, high)]
+    known = math.isfinite(low) and math.isfinite(high)
+    return f"{shown[0]} %", f"{shown[1]} to {shown[2]}" if known else ""
+
+
+def shortlist(parts: Sequence[str], most: int = 3) -> str:
+    """Join the first parts for a sentence, and count the others: ``a, b, c and 4 more``."""
+    return listing(parts) if len(parts) <= most else f"{', '.join(parts[:most])} and {len(parts) - most} more"
 
 
 def listing(parts: Sequence[str]) -> str:

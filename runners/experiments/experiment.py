@@ -33,9 +33,8 @@ from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.run import measure
 from runners.measure.run_plan import USABLE_CPUS, plan_run
 from runners.measure.sampling import probed_cpus
-from runners.present import narrative
+from runners.present.answer import Subject, published
 from runners.present.kit.markup import Fragment
-from runners.present.narrative import Narrative
 from runners.store.ledger import Run
 from runners.store.runs import being_measured, kept, mark_void
 from runners.systems.build import Artifact
@@ -188,20 +187,13 @@ class Experiment:
             )
         return found
 
-    def publish(self, results: Results, first: Sequence[str] = (), own: Mapping[str, Any] | None = None) -> Narrative:
-        """Write the processed data with the run's conclusions, and return these.
+    def conclude(self, results: Results, subject: Subject[Any], own: Mapping[str, Any] | None = None) -> None:
+        """Write the processed data with the answer and the conclusions that the report shows.
 
-        `first` are the notebook's own, before the general ones; the first of them is the headline. `own`: what the summary
-        holds besides.
+        `own`: what the summary holds besides.
         """
-        conclusions = Narrative([*first, *narrative.conclusions(results)])
-        write_processed(
-            results,
-            [str(sentence) for sentence in conclusions],
-            first[0] if first else str(narrative.headline(results)),
-            own=own,
-        )
-        return conclusions
+        headline, conclusions = published(results, subject)
+        write_processed(results, conclusions, headline, own=own)
 
     def _nonconforming(self, artifacts: dict[str, Artifact]) -> dict[str, str]:
         """Server → first difference from the contract, for those that must not be measured."""

@@ -16,6 +16,7 @@ from runners.core.parameters import LIMITS, Parameters, check_parameters
 from runners.core.run_manifest import MachineSurvey, RunManifest, SliceChoice, WindowPlan
 from runners.core.units import format_duration, listing
 from runners.core.workloads import WORKLOADS
+from runners.experiments.method import method
 from runners.machine.facts import machine_facts, project_facts, raise_open_files_limit
 from runners.machine.topology import plan_pinning, plan_with_backend, read_cores
 from runners.measure.conformance import relay_notes
@@ -26,7 +27,7 @@ from runners.measure.run import block_seconds
 from runners.measure.run_plan import USABLE_CPUS, RunPlan
 from runners.measure.server_cpus import check_shape
 from runners.present.kit import markup
-from runners.present.kit.markup import Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, joined, table
 from runners.store.ledger import Run, check_run_id
 from runners.systems.backend import backend_facts
 from runners.systems.build import Artifact, component_versions
@@ -65,7 +66,7 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
 
 
 def planned(plan: RunPlan) -> Fragment:
-    """Return the plan of the experiment as a table."""
+    """Return the method of the experiment in sentences, and its plan as a table."""
     profile, per_block_s = (
         plan.profile,
         block_seconds(plan.design, plan.profile, plan.connections),
@@ -87,7 +88,7 @@ def planned(plan: RunPlan) -> Fragment:
     # On each number of CPUs the same requests are sent.
     labels = [cell.workload.base_label if plan.steps else cell.workload.label for cell in plan.design.cells]
     rows = [(label, cell.system.name, _path(plan, cell)) for label, cell in zip(labels, plan.design.cells, strict=True)]
-    return plan_table(list(dict.fromkeys(rows)), facts)
+    return joined(method(plan).fragment, plan_table(list(dict.fromkeys(rows)), facts))
 
 
 def _how(plan: RunPlan) -> str:

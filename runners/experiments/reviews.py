@@ -27,10 +27,10 @@ from runners.core.project import WITHOUT_MEASURING, experiments, find_experiment
 from runners.core.run_manifest import RunManifest
 from runners.experiments.experiment import Experiment
 from runners.machine.facts import machine_facts, project_facts
-from runners.present import comparison as before_after
-from runners.present.claims import sentences as verdicts, tables as claim_tables
+from runners.present import before_after
+from runners.present.answer import published
+from runners.present.claims import report, tables as claim_tables
 from runners.present.kit.markup import Fragment
-from runners.present.narrative import Narrative
 from runners.store.ledger import Run
 from runners.store.runs import find_runs
 
@@ -68,11 +68,10 @@ class TwoRuns:
         """Compare what the ledger holds of both; errors as in :func:`runners.analyse.run_comparison.compare_runs`."""
         return compare_runs(self.a, self.b, anyway=self.parameters.anyway)
 
-    def publish(self, found: BeforeAfter) -> Narrative:
-        """Write the comparison's summary with its conclusions, and return these."""
-        conclusions = before_after.conclusions(found)
-        write_comparison(found, list(conclusions), str(before_after.headline(found)))
-        return conclusions
+    def conclude(self, found: BeforeAfter) -> None:
+        """Write the comparison's summary with its answer and its conclusions."""
+        headline, conclusions = published(found, before_after)
+        write_comparison(found, conclusions, headline)
 
 
 def find_pairs(run_a: str, run_b: str, experiment: str = "") -> list[tuple[Run, Run]]:
@@ -189,9 +188,9 @@ class ClaimReview:
         differs = circumstances(claim, source, selected.results, self._flaws)
         return {"run_id": selected.run_id, "profile": profile, **differs}
 
-    def publish(self, reviewed: ReviewedClaims) -> Narrative:
-        """Write the processed data with claims, verdicts and effects, and return the conclusions."""
-        conclusions = verdicts.conclusions(reviewed)
+    def conclude(self, reviewed: ReviewedClaims) -> None:
+        """Write the processed data with the answer, claims, verdicts and effects."""
+        headline, conclusions = published(reviewed, report)
         own = {
             "selected_runs": {
                 each.experiment: {"run_id": each.run_id or None, "why": each.why} for each in reviewed.selected_runs
@@ -201,8 +200,7 @@ class ClaimReview:
             "flaws": [_with_intervals(row, "ratio") for row in reviewed.effects.to_dict("records")],
             "explained": [_with_intervals(row, "equal", "flawed") for row in reviewed.explained.to_dict("records")],
         }
-        write_processed(reviewed.run, list(conclusions), verdicts.headline(reviewed), own=own)
-        return conclusions
+        write_processed(reviewed.run, conclusions, headline, own=own)
 
 
 def _with_intervals(row: Mapping[Any, Any], *names: str) -> dict[str, Any]:

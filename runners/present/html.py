@@ -20,6 +20,7 @@ from PIL import Image
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from traitlets.config import Config
 
+from runners.present.kit.folding import fold
 from runners.present.kit.markup import TEMPLATES, style, unbroken
 
 _PNG, _WEBP = (f"data:image/{kind};base64," for kind in ("png", "webp"))
@@ -140,6 +141,7 @@ def _prepare(body: BeautifulSoup) -> list[Entry]:
         anchor.decompose()
     if first := body.find("h1"):
         first.decompose()
+    fold(body)
     for scroll in body.select(".wb-scroll"):
         head = scroll.find("tr")
         if isinstance(head, Tag) and len(head.find_all("th")) >= _WIDE_COLUMNS:

@@ -76,17 +76,8 @@ def _measured(measured_s: float, known_s: float) -> list[Cell]:
 
 
 def sentences(results: Results) -> list[str]:
-    """Return sentences on what each load generator can drive, on its schedule, and on known response times."""
-    found = [_driven(results), *_paced(results), _truth(results)]
-    return [text for text in found if text]
-
-
-def _driven(results: Results) -> str:
-    rows = driven_cells(results.cells)
-    if len(rows) < 2:
-        return ""
-    each = [f"{row['generator']} {amount(row['throughput_rps'], RATES)}" for row in rows.to_dict("records")]
-    return f"Against {CEILING_OF} the load generators drive: {listing(each)}."
+    """Return sentences on the schedule of each load generator, and on known response times."""
+    return [text for text in [*_paced(results), _truth(results)] if text]
 
 
 def _paced(results: Results) -> list[str]:
@@ -98,14 +89,19 @@ def _paced(results: Results) -> list[str]:
 
 
 def _truth(results: Results) -> str:
+    """Return the sentence about the worst percentile of each kind of loop before a server that stops at times."""
     found = known_times(results.cells).dropna()
     stalled = found[found["system"] == "calibration+stalled"]
     parts = []
-    for (generator, open_loop), rows in stalled.groupby(["generator", "open_loop"]):
+    for open_loop, rows in stalled.groupby("open_loop", sort=False):
         worst = rows.loc[rows["off_ratio"].abs().idxmax()]
-        loop = "open loop" if open_loop else "closed loop"
-        parts.append(f"{generator} ({loop}) is off by at most {worst['off_ratio']:+.1%} (p{worst['percentile']:g})")
-    return f"Against a server that stops for 100 ms every second, {listing(parts)}." if parts else ""
+        loop = "open" if open_loop else "closed"
+        parts.append(f"{worst['off_ratio']:+.1%} ({worst['generator']}, {loop} loop)".replace("-", "−"))
+    return (
+        f"Of a server that stops for 100 ms in every second, percentiles are off by at most {listing(parts)}."
+        if parts
+        else ""
+    )
 
 
 def stalled_curves(results: Results) -> pd.DataFrame:
@@ -202,4 +198,4 @@ def omitted(results: Results) -> str:
         return ""
     seen, hidden = (format_duration(_at(curves, shape, 99.0)) for shape in _SHAPES)
     known = format_duration(stalled_response_s(99.0))
-    return f"A server stops for 100 ms in every second: the open loop sees a p99 of {seen} (calculated: {known}), the closed loop {hidden}."
+    return f"A server stops for 100 ms every second: an open loop sees p99 {seen} (calculated: {known}), a closed loop {hidden}."

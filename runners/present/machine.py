@@ -113,7 +113,7 @@ def _marked(level: str) -> tuple[str, str, str]:
 def delays(results: Results) -> Fragment:
     """Return the table of known delays and their measured percentiles."""
     rows = []
-    for row in _delayed(results).to_dict("records"):
+    for row in delayed(results).to_dict("records"):
         nominal = row["nominal_s"]
         text, interval = quantity_parts(row["p50_s"], row["p50_low_s"], row["p50_high_s"], TIMES)
         rows.append(
@@ -172,7 +172,7 @@ def _ceiling(results: Results, system: str) -> str:
 
 
 def _truth(results: Results) -> str:
-    rows = _delayed(results)
+    rows = delayed(results)
     if rows.empty:
         return ""
     off = rows["p50_s"] - rows["nominal_s"]
@@ -184,7 +184,8 @@ def _truth(results: Results) -> str:
     )
 
 
-def _delayed(results: Results) -> pd.DataFrame:
+def delayed(results: Results) -> pd.DataFrame:
+    """Return the cells with a known delay, with that delay, their connections and the length of their windows."""
     rows = without_control(measured(results.cells)).copy()
     nominal = rows["workload"].str.extract(r"^ping-delay-(\d+)ms$")[0].astype(float) / 1000
     rows = rows.assign(nominal_s=nominal)[nominal.notna()]

@@ -28,7 +28,6 @@ def write_run_report(folder: Path, summary: dict[str, Any]) -> Path:
         folder / "notebook.ipynb",
         folder / "report.html",
         title=_title(summary["experiment"]),
-        headline=summary["headline"],
         facts=facts,
         links=links,
     )

@@ -162,7 +162,7 @@ def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> R
     _into(target, known.experiment, changed_parameters(values, known.experiment), measuring=measuring)
     summary = read_summary(target)
     if summary is None:
-        raise WrkbookError(f"{known.experiment} wrote no summary", "its notebook must end with experiment.publish(…)")
+        raise WrkbookError(f"{known.experiment} wrote no summary", "its notebook must end with experiment.conclude(…)")
     from runners.workbook.reports import refresh_index, write_run_report
 
     write_run_report(target, summary)

@@ -6,12 +6,24 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.core.units import (
+    PERCENT,
+    RATES,
+    RATIOS,
+    TIMES,
+    amount,
+    decimals,
     format_duration,
     format_half_width,
     format_size,
+    listing,
     parse_binary_size,
     parse_count,
     parse_duration,
+    percent_more,
+    quantity,
+    shortlist,
+    times,
+    unit_of,
 )
 
 
@@ -94,3 +106,50 @@ def test_a_shown_duration_is_read_back_within_its_three_digits(seconds):
 )
 def test_a_half_width_that_says_nothing_has_no_digits(ratio, text):
     assert format_half_width(ratio) == text
+
+
+@given(st.floats(1e-9, 1e8), st.sampled_from([RATES, TIMES, RATIOS, PERCENT]))
+def test_a_quantity_keeps_three_significant_digits(value, scale):
+    shown = quantity(value, value, value, scale)
+    factor, unit = unit_of(value, scale)
+    number = float(shown.split()[0])
+    assert unit in shown
+    assert number * factor == pytest.approx(value, rel=0.006)
+    assert decimals(number) >= 0
+
+
+def test_quantities_read_as_people_write_them():
+    assert quantity(61_234, 60_100, 62_300, RATES) == "61.2 k requests/s (60.1 to 62.3)"
+    assert quantity(4.1, 4.02, 4.19, RATIOS) == "4.10 × (4.02 to 4.19)"
+    assert amount(float("nan"), TIMES) == "–"
+    assert amount(999.96e-6, TIMES) == "1.00 ms"
+    assert quantity(61_234, 30_000, 60_001, RATES) == "61.2 k requests/s (interval not known)"
+    assert [listing(list("abc")[:count]) for count in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shown"),
+    [
+        ((4.457, 4.31, 4.61), ("4.5 ×", "4.3 to 4.6")),
+        ((1.11, 1.09, 1.13), ("1.11 ×", "1.09 to 1.13")),
+        ((1.08, 1.0004, 1.6), ("1.080 ×", "1.000 to 1.600")),
+        ((1.3, 1.02, 1.7), ("1.30 ×", "1.02 to 1.70")),
+        ((4.0, 3.04, 5.3), ("4.0 ×", "3.0 to 5.3")),
+        ((23.4, 20.1, 28.2), ("23 ×", "20 to 28")),
+        ((2.0, 1.0, 4.0), ("2.00 ×", "interval not known")),
+        ((2.0, math.nan, math.nan), ("2.00 ×", "")),
+        ((23.4, 23.4, 23.4), ("23.4 ×", "")),
+    ],
+)
+def test_a_ratio_has_the_digits_that_its_interval_supports_and_keeps_its_side_of_one(ratio, shown):
+    assert times(*ratio) == shown
+
+
+def test_small_differences_are_said_in_percent_with_a_minus_sign():
+    assert percent_more(1.013, 0.999, 1.03) == ("1.3 %", "−0.1 to 3.0")
+    assert percent_more(1.013, math.nan, math.nan) == ("1.3 %", "")
+
+
+def test_a_long_list_is_counted():
+    assert shortlist(list("abc")) == "a, b and c"
+    assert shortlist(list("abcdef")) == "a, b, c and 3 more"

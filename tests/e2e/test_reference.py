@@ -11,6 +11,7 @@ from bs4 import BeautifulSoup
 from runners.core.project import PROJECT, experiments
 from runners.store.ledger import REFERENCE
 from tests.e2e.test_compare import wrkbook
+from tests.test_language import words
 
 pytestmark = pytest.mark.e2e
 KEPT = PROJECT / "data"
@@ -23,6 +24,8 @@ SHOWN = re.compile(r"\d+(?:\.\d+)?")
 NOT_MEASURED_YET = {"08-latency-under-load", "09-cpu-scaling"}
 MEASURED = [name for name in experiments() if name not in NOT_MEASURED_YET]
 every_experiment = pytest.mark.parametrize("name", MEASURED)
+FRAMED = [name for name in MEASURED if "Answer(" in (PROJECT / "notebooks" / f"{name}.ipynb").read_text()]
+MOST_WORDS, MOST_WORDS_IN_A_SENTENCE, MOST_CONCLUSIONS, MOST_SURE = 1200, 25, 8, 3
 
 
 def difference(kept, made, place=""):
@@ -82,6 +85,38 @@ def test_the_tables_of_its_report_do_too(remade, name):
     kept, made = tables(KEPT, name), tables(remade, name)
     assert len(kept) >= 3
     assert difference(kept, made) == ""
+
+
+def visible(data, name):
+    """Return the part of a report that is seen before anything is opened, without its contents and its code."""
+    page = BeautifulSoup((processed(data, name) / "report.html").read_text(), "html.parser").select_one("main")
+    for part in page.select("details, .code, style"):
+        part.decompose()
+    return page
+
+
+@pytest.mark.parametrize("name", FRAMED)
+def test_a_report_is_read_in_minutes_and_says_nothing_twice(remade, name):
+    page, found = visible(remade, name), summary(remade, name)
+    assert words(page.get_text(" ", strip=True)) <= MOST_WORDS
+    sentences = [found["headline"], *found["conclusions"]]
+    assert {each: words(each) for each in sentences if words(each) > MOST_WORDS_IN_A_SENTENCE} == {}
+    assert len(set(sentences)) == len(sentences) <= 1 + MOST_CONCLUSIONS + MOST_SURE
+    whole = re.sub(r"\s+", " ", page.get_text(" ", strip=True).replace("\xa0", " "))
+    assert {each: whole.count(each) for each in sentences if whole.count(each) != 1} == {}
+
+
+@pytest.mark.parametrize("name", FRAMED)
+def test_a_report_begins_with_the_answer_and_ends_with_its_limits_and_details(remade, name):
+    page = BeautifulSoup((processed(remade, name) / "report.html").read_text(), "html.parser").select_one("main")
+    parts = page.select(".wb-answer, .wb-table, figure, h2, h3, details.section")
+    kinds = [part.name for part in parts]
+    headings = [part.get_text(" ", strip=True) for part in parts if part.name in ("h2", "h3")]
+    assert [kind for kind in kinds if kind in ("p", "table", "figure")][:3] == ["p", "table", "figure"]
+    order = [headings.index(text) for text in ("Answer", "How sure", "Limits of this run", "Details")]
+    assert order == sorted(order)
+    folded = [section.summary.get_text(" ", strip=True) for section in page.select("details.section")]
+    assert {"Parameters", "Provenance"} <= set(folded)
 
 
 @every_experiment

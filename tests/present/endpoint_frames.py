@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from runners.core.records import CONTROL
+from runners.core.records import CONTROL, PERCENTILES, percentile_column
 from runners.core.run_manifest import BackendFacts
 from tests.present.frames import labelled, make_sample
 
@@ -16,6 +16,7 @@ RATES = {
     "sql2-1": 11_000.0,
     "sql2-100": 3_000.0,
 }
+OFFERED, AT_RATE = 6_000.0, "text@6000/s"
 SLOWER = 0.6  # the second generator's share of what the first sees
 PINNING = {"server": "0", "generator": "1", "backend": "1", "housekeeping": "1"}
 BACKENDS = {
@@ -81,3 +82,18 @@ def _cell(system, label):
     }  # fmt: skip
     row["bottleneck"] = "backend" if asks else "server"
     return row
+
+
+def with_fixed_rate(closed):
+    """Return cells with those of one column at a fixed rate."""
+    first = closed[closed["workload"] == "text"].assign(
+        generator="paceload", offered_rps=OFFERED, throughput_rps=OFFERED, achieved_fraction=1.0
+    )
+    for name, value in labelled(AT_RATE).items():
+        first[name] = value
+    for place, percentile in enumerate(PERCENTILES):
+        column = percentile_column(percentile)
+        own_s = np.array([1e-4 / SYSTEMS[system] for system in first["system"]]) * (1 + place)
+        for end, factor in (("", 1.0), ("_low", 0.95), ("_high", 1.05)):
+            first[column.replace("_s", f"{end}_s") if percentile < 99.9 else f"{column[:-2]}{end}_s"] = own_s * factor
+    return pd.concat([closed.assign(offered_rps=np.nan), first], ignore_index=True)

@@ -1,6 +1,7 @@
 """Frames like those of a real run, made up from a seed: what ``present`` shows, without measuring anything."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from runners.core.records import (
 )
 from runners.core.run_manifest import RunManifest
 from runners.stats.verdicts import bound, verdict
+from runners.store.ledger import Run
 from tests.analyse import made_up
 from tests.analyse.synthetic import manifest
 
@@ -62,6 +64,7 @@ class Sample:
             "frequency_governor": None,
         }
     )
+    run: Run = field(default_factory=lambda: Run("02-json-decode", "made-up", Path("/nonexistent")))
     manifest: RunManifest = field(
         default_factory=lambda: manifest(
             versions={

@@ -1,6 +1,7 @@
 """Claims on trial in words, tables and charts: all from the numbers, safe to show, and also when there is nothing."""
 
 import math
+import re
 from types import SimpleNamespace
 
 import pandas as pd
@@ -15,12 +16,13 @@ from runners.analyse.results import analyse
 from runners.present.claims import (
     charts as claim_charts,
     register_table as register_tables,
-    sentences as verdicts,
+    report,
     tables as claim_tables,
 )
 from runners.present.claims.register_table import metric_words, statement
-from runners.present.threats import threats
+from runners.present.limits import limits_of
 from tests.analyse.synthetic import run_of
+from tests.test_language import words
 
 DECODE = {
     ("gin+encoding/json", "decode-10"): 8e3,
@@ -71,40 +73,47 @@ def nothing(tmp_path_factory):
     return findings(tmp_path_factory.mktemp("raw"), {}, {}, blocks=0)
 
 
-def test_the_headline_counts_independent_testable_statements_and_nothing_else(found):
-    said = str(verdicts.headline(found))
+def test_the_answer_counts_independent_testable_statements_and_nothing_else(found):
+    said = report.answer(found)
     counted = found.claims[found.claims["standing"] == "statement"]["verdict"].value_counts()
     untested = counted.pop(NOT_TESTABLE)
-    assert f"Of {counted.sum()} independent published statements: " in said
-    assert f"{untested} more are not testable here." in said
+    assert said.startswith(f"Of {counted.sum()} testable published statements, this machine finds ")
     assert counted.sum() + untested < len(load_claims()) - (found.claims["kind"] == "absolute").sum()
-    for verdict, count in counted.items():
-        assert f"{count} {verdict}" in said
+    assert sum(map(int, re.findall(r"\d+", said))) == 2 * counted.sum()
+    assert f"{counted[NOT_REPRODUCED]} not reproduced" in said
     smoke = set(found.claims["profile"]) == {"", "quick"}
-    assert said.startswith("Smoke runs, not evidence") == smoke
-    assert any("no evidence" in sentence for sentence in verdicts.conclusions(found)) == smoke
+    assert any("no evidence" in sentence for sentence in report.how_sure(found)) == smoke
+
+
+def test_every_sentence_of_the_review_is_short_and_said_once(found, nothing):
+    for reviewed in (found, nothing):
+        said = [report.answer(reviewed), report.message(reviewed), *report.conclusions(reviewed)]
+        said += [*report.how_sure(reviewed), *limits_of(reviewed.run, report.limits_of_runs(reviewed))]
+        assert [sentence for sentence in said if words(sentence) > 25] == []
+        assert len(set(said)) == len(said)
+        assert not re.search(r"\bnan\b|(?<![\d.])0\.\d+ ×", "\n".join(said))
+        assert len(report.conclusions(reviewed)) <= 8
 
 
 def test_no_verdict_refers_to_one_machine_as_the_truth(found):
-    said = "\n".join(
-        [*verdicts.conclusions(found), register_tables.claims(found).text, claim_tables.counts(found).text]
-    )
+    said = "\n".join([*report.conclusions(found), register_tables.claims(found).text, claim_tables.counts(found).text])
     assert "refute" not in said.lower()
 
 
-def test_the_conclusions_say_how_verdicts_are_corrected_and_what_is_missing(found):
-    said = "\n".join(verdicts.conclusions(found))
+def test_the_report_says_how_verdicts_are_corrected_what_is_missing_and_what_flaws_change(found):
     tested = found.claims["p_adjusted"].notna().sum()
-    assert f"corrected for the {tested} statements that were tested (Holm)" in said
-    assert "no sound run of 01-ping, 03-json-roundtrip" in said
-    assert "simdjson: views, nothing validated: 1.25 ×" in said
-    assert "drogon+simdjson has 3.00 × the throughput of gin+encoding/json on equal work and 7.5" in said.replace(
-        "2.99", "3.00"
-    )
-    assert "nearer to the published 5.38 ×" in said
-    standing = found.claims["standing"].value_counts()
-    assert f"{standing['restatement']} restatements" in said
-    assert f"{standing['absolute']} absolute numbers of other machines" in said
+    assert f"corrected for the {tested} statements that were tested (Holm)" in report.how_sure(found)[0]
+    assert report.limits_of_runs(found)[0].startswith("No sound run of ")
+    (most, nearer) = report.flaws(found)
+    row = found.effects.loc[found.effects["ratio"].map(math.log).abs().idxmax()]
+    assert f"“{row['title']}”: " in most
+    assert nearer.startswith("With the flaws, ")
+    assert f"of {len(found.explained)} ratios" in nearer
+
+
+def test_what_is_not_reproduced_is_said_with_both_ratios(found):
+    said = report.not_reproduced(found)
+    assert any("decode-10-gin-simdjson-go-over-gin-json, published 1.03 × smaller, here 1.1" in each for each in said)
 
 
 def test_what_is_not_reproduced_says_what_differs(found):
@@ -137,10 +146,9 @@ def test_a_restatement_says_which_statements_it_follows_from(found):
 
 
 def test_of_nothing_everything_still_can_be_shown(nothing):
-    said = "\n".join(verdicts.conclusions(nothing))
-    assert "No run of any experiment is here" in said
-    assert "independent published statements, none is testable here." in said
-    assert "Holm" not in said
+    assert report.answer(nothing).startswith("No run of any experiment is here")
+    assert report.message(nothing) == "No published ratio was measured here"
+    assert "Holm" not in "\n".join(report.how_sure(nothing))
     shown = (
         register_tables.claims,
         register_tables.not_reproduced,
@@ -158,9 +166,9 @@ def test_faults_of_which_every_trial_failed_are_shown_as_such(tmp_path):
     failure = {"failure": {"stage": "running", "message": "it ended"}}
     failed = findings(tmp_path, {}, FLAWED, blocks=2, odd=dict.fromkeys(FLAWED, failure))
     assert "it ended" in claim_tables.flaws(failed).text
-    assert "was not measured in this run" in "\n".join(verdicts.conclusions(failed))
+    assert "was not measured in this run" in "\n".join(report.how_sure(failed))
     assert claim_charts.flaw_effects(failed).png()
-    assert threats(failed.run)
+    assert limits_of(failed.run)
 
 
 def test_the_table_has_a_fold_for_each_source_a_row_for_each_statement_and_a_box_for_each_verdict(found):

@@ -1,5 +1,6 @@
 """What is said of two runs: true of the frames, whatever they hold."""
 
+import re
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -7,10 +8,11 @@ import pytest
 
 from runners.analyse.run_comparison import CommonFactor, Difference
 from runners.core.records import CONTROL
-from runners.present import comparison as before_after
+from runners.present import before_after, comparison
 from runners.present.throughput import charts
 from tests.present.frames import labelled
 from tests.present.test_charts import drawn_panels, words
+from tests.test_language import words as count_words
 
 MOVED = CommonFactor(0.9, 0.89, 0.91, 2, unchanged=True)
 STILL = CommonFactor(1.001, 0.99, 1.01, 2, unchanged=True)
@@ -18,7 +20,7 @@ STILL = CommonFactor(1.001, 0.99, 1.01, 2, unchanged=True)
 
 @dataclass
 class Side:
-    profile: str = "standard"
+    blocks_count: int = 8
 
 
 @dataclass
@@ -57,84 +59,75 @@ def sample():
     return Sample(pd.DataFrame([*rows, row(CONTROL, 1.21, "", server="gin", codec="a")]))
 
 
-def test_every_cell_is_concluded_upon_with_ratio_and_verdict_but_the_control(sample):
-    text = "\n".join(before_after.conclusions(sample))
-    for words_ in (
-        "gin+a 1.20 × (1.19 to 1.21), faster",
-        "drogon+b 0.800 ×",
-        "slower",
-        "beast 1.00 × (0.99 to 1.01), equivalent",
-    ):
-        assert words_ in text
-    assert CONTROL not in text
-    assert "The noise band of both runs is ±3.0 %." in text
+def every_sentence(found):
+    return [
+        before_after.answer(found),
+        before_after.message(found),
+        *before_after.conclusions(found),
+        *before_after.how_sure(found),
+        *before_after.limits_of_runs(found),
+    ]
 
 
-def test_a_cell_that_must_not_be_ranked_is_said_to_be_bound_by_the_load_generator(sample):
-    bound = replace(sample, cells=sample.cells.assign(verdict="not comparable", bottleneck="generator"))
-    text = "\n".join(before_after.conclusions(bound))
-    assert "gin+a 1.20 × (1.19 to 1.21), not ranked: the load generator was the limit" in text
-    assert "faster" not in text
+def test_the_answer_counts_what_changed_and_names_the_clearest(sample):
+    said = before_after.answer(sample)
+    assert said.startswith("Of 3 cells 1 became faster and 1 slower; clearest: drogon+b on decode, 10 operations, ")
+    assert said.endswith("1.25 × slower (1.24 to 1.26).")
 
 
-def test_tail_and_cost_are_told_of_what_changed_only(sample):
-    (said,) = [sentence for sentence in before_after.conclusions(sample) if "99th percentile" in sentence]
-    assert "of gin+a the 99th percentile of the service time is 0.833 ×" in said
-    assert "beast" not in said
-
-
-def test_the_headline_counts_what_changed_and_names_the_clearest(sample):
-    said = before_after.headline(sample)
-    assert "1 of 3 cells became faster and 1 slower" in said
-    assert "drogon+b on decode, 10 operations: 0.800 ×" in said
-
-
-def test_without_a_change_the_headline_says_so(sample):
+def test_without_a_change_the_answer_says_so(sample):
     level = replace(sample, cells=sample.cells.assign(verdict=["equivalent", "undecided", "equivalent", ""]))
-    assert before_after.headline(level) == "No cell became faster or slower: 2 equivalent and 1 undecided."
-    assert before_after.headline(replace(level, same_run=True)) == "Both are the same run: nothing can differ."
+    assert before_after.answer(level) == "None of the 3 cells became faster or slower beyond the noise of both runs."
+    assert before_after.answer(replace(level, same_run=True)) == "Both are the same run: nothing can differ."
+
+
+@pytest.mark.parametrize("verdict", ["faster", "slower", "equivalent", "undecided", "not comparable"])
+@pytest.mark.parametrize("common", [STILL, MOVED, replace(MOVED, unchanged=False)])
+def test_every_sentence_is_short_said_once_and_has_no_ratio_below_one(sample, verdict, common):
+    differing = [Difference(f"versions.{name}", "1", "2", name > "c") for name in "abcdef"]
+    cells = sample.cells.assign(verdict=verdict)
+    found = every_sentence(replace(sample, cells=cells, common=common, differences=differing, unmatched=["x on y"]))
+    assert [sentence for sentence in found if count_words(sentence) > 25] == []
+    assert len(set(found)) == len(found)
+    assert not re.search(r"(?<![\d.])0\.\d+ ×", "\n".join(found))
+    assert CONTROL not in "\n".join(found)
+
+
+def test_cost_is_told_of_what_changed_only(sample):
+    assert before_after.cost(sample) == ["Of the cells that changed, 1 need less CPU time per request and 1 more."]
+    assert before_after.cost(replace(sample, cells=sample.cells.assign(verdict="equivalent"))) == []
 
 
 @pytest.mark.parametrize(
-    ("common", "told", "not_told"),
+    ("common", "told"),
     [
-        (STILL, "the machine itself hardly differed", "part of every ratio"),
-        (MOVED, "0.900 × (single cells: 0.890 × to 0.910 ×): no server's change made that but the machine", "hardly"),
-        (replace(MOVED, unchanged=False), "All moved in one direction", "is the same in both runs have"),
-        (replace(STILL, unchanged=False), "No server is known to be the same", "All moved"),
-        (replace(MOVED, unchanged=False, cells_count=1), "the ratios of all 1 cell have", "All moved"),
+        (STILL, "Unchanged servers hardly differ (1.00 ×, 2 cells)"),
+        (MOVED, "Unchanged servers became 1.11 × slower: the machine changed"),
+        (replace(STILL, unchanged=False), "No server is known to be the same in both runs"),
     ],
 )
-def test_the_common_factor_tells_the_machine_from_the_change_as_far_as_it_can(sample, common, told, not_told):
-    for sentences in (before_after.conclusions, before_after.abstract):
-        text = "\n".join(sentences(replace(sample, common=common)))
-        assert told in text
-        assert not_told not in text
+def test_the_common_factor_tells_the_machine_from_the_change_as_far_as_it_can(sample, common, told):
+    (said,) = before_after.shared(replace(sample, common=common))
+    assert said.startswith(told)
+    assert before_after.shared(replace(sample, common=common, same_run=True)) == []
 
 
-def test_a_smoke_run_on_either_side_is_said_first(sample):
-    assert before_after.SMOKE not in before_after.conclusions(sample)
-    for side in ("a", "b"):
-        assert before_after.conclusions(replace(sample, **{side: Side("quick")}))[0] == before_after.SMOKE
-
-
-def test_what_was_not_measured_alike_is_a_conclusion_and_stands_first_in_the_table(sample):
+def test_what_was_not_measured_alike_is_the_first_limit_and_stands_first_in_the_table(sample):
     differing = [
         Difference("versions.git_commit", "c1", "c2", True),
         Difference("machine.kernel", "6.1", "<b>6.2</b>", False),
     ]
-    text = "\n".join(before_after.abstract(replace(sample, differences=differing)))
-    assert "not measured alike" in text
-    assert "machine.kernel (6.1 in A, <b>6.2</b> in B)" in text
-    shown = before_after.what_changed(differing)
+    first = before_after.limits_of_runs(replace(sample, differences=differing))[0]
+    assert first == "The runs were not measured alike, any difference may come from that: machine.kernel."
+    shown = comparison.what_changed(differing)
     assert shown.text.index("machine.kernel") < shown.text.index("versions.git_commit")
     assert "<b>" not in shown.html
-    assert "nothing that the records hold" in before_after.what_changed([]).text
+    assert "nothing that the records hold" in comparison.what_changed([]).text
 
 
 def test_the_table_shows_every_cell_and_what_is_not_estimable_as_such(sample):
     cells = sample.cells.assign(p99_ratio=float("nan"))
-    text = before_after.compared(replace(sample, cells=cells)).text
+    text = comparison.compared(replace(sample, cells=cells)).text
     assert all(system in text for system in cells["system"])
     assert "not estimable" in text
     assert "▲ faster" in text
@@ -164,7 +157,7 @@ def summary_cell(system, ratio, verdict, bound="", ends=(None, None)):
 
 def test_the_terminal_gets_aligned_columns_and_the_conclusions():
     cells = summary_cell("gin", 1.2, "faster", ends=(1.1, 1.3)), summary_cell(CONTROL, 1.0, "")
-    text = before_after.plain_comparison(summary_of(*cells))
+    text = comparison.plain_comparison(summary_of(*cells))
     head, first, second = text.splitlines()[2:5]
     assert head.index("B is") == first.index("faster") == second.index("(A/A control")
     assert "1.20 × (1.10 to 1.30)" in first
@@ -172,7 +165,7 @@ def test_the_terminal_gets_aligned_columns_and_the_conclusions():
 
 
 def test_the_terminal_says_what_the_control_is_and_does_not_call_it_a_placebo():
-    line = before_after.plain_comparison(summary_of(summary_cell(CONTROL, 1.0, ""))).splitlines()[3]
+    line = comparison.plain_comparison(summary_of(summary_cell(CONTROL, 1.0, ""))).splitlines()[3]
     assert line.split()[:2] == ["ping", "control"]
     assert line.endswith("(A/A control: gin launched twice)")
 
@@ -185,20 +178,19 @@ def test_a_throughput_that_the_load_generator_limited_is_a_lower_bound_as_in_its
     sample, bound, before, after, ratio
 ):
     shown = [f"{before}1.00 k requests/s", f"{after}1.00 k requests/s", f"{ratio}1.00 ×"]
-    line = before_after.plain_comparison(summary_of(summary_cell("gin", 1.0, "equivalent", bound))).splitlines()[3]
+    line = comparison.plain_comparison(summary_of(summary_cell("gin", 1.0, "equivalent", bound))).splitlines()[3]
     assert [part.strip() for part in line.split("  ") if part][2:5] == shown
     cells = pd.DataFrame([row("gin", 1.0, "equivalent", bound=bound)])
-    (_, *cells) = before_after.compared(replace(sample, cells=cells)).text.splitlines()[-1].split("\t")
+    (_, *cells) = comparison.compared(replace(sample, cells=cells)).text.splitlines()[-1].split("\t")
     assert [cell.partition(" k ")[0] for cell in cells[:2]] == [f"{before}1.00", f"{after}1.00"]
     assert cells[2].startswith(f"{ratio}1.00 ×")
 
 
-def test_what_is_not_ranked_has_one_name_in_table_terminal_and_conclusions(sample):
+def test_what_is_not_ranked_has_one_name_in_table_and_terminal(sample):
     bound = {"verdict": "not comparable", "bound": "unknown"}
     found = replace(sample, cells=sample.cells.assign(**bound))
     line = summary_cell("gin", 1.0, "not comparable", "unknown")
-    texts = [before_after.compared(found).text, before_after.plain_comparison(summary_of(line))]
-    texts += [before_after.headline(found), "\n".join(before_after.conclusions(found))]
+    texts = [comparison.compared(found).text, comparison.plain_comparison(summary_of(line))]
     for text in texts:
         assert "not ranked" in text
         assert "not comparable" not in text

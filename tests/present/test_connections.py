@@ -5,8 +5,8 @@ import json
 import pytest
 
 from runners.analyse.results import analyse
-from runners.present.connections import charts as scale, sentences as scale_words, tables as scale_tables
-from runners.present.threats import threats
+from runners.present.connections import charts as scale, report, sentences as scale_words, tables as scale_tables
+from runners.present.limits import limits_of
 from runners.store.ledger import write_once
 from tests.analyse.scaled import run_of
 
@@ -86,28 +86,43 @@ def test_untimed_builds_are_said_to_be_so(bare):
     assert scale_words.built(bare) == ""
 
 
-def test_the_conclusions_name_the_fastest_at_both_ends_the_memory_the_errors_and_what_was_left_out(results):
-    few, many, kept, memory, drops, built, left = scale_words.findings(results)
-    assert few.startswith("json10 at 20 connections: net-http completed most, 60.4 k requests/s")
-    assert "as many as express" in few
-    assert many.startswith("json10 at 19,900 connections: net-http completed most")
-    assert "Not ranked: express" in many
-    assert "net-http 63 %" in kept
+def test_the_answer_and_the_conclusions_name_the_fastest_at_both_ends_the_memory_the_errors_and_the_builds(results):
+    assert scale_words.answer(results) == (
+        "json10 at 19,900 connections: net-http completes 38.3 k/s (38.1 to 38.5); express cannot be ranked with it."
+    )
+    few, kept, memory, drops, built = scale_words.conclusions(results)
+    assert few.startswith("json10 at 20 connections: net-http completes ")
+    assert few.endswith(" as many as express.")
+    assert kept.startswith(
+        "From 20 to 19,900 connections throughput falls by 1.58 × (1.58 to 1.58) with net-http and by"
+    )
     assert memory.index("net-http") < memory.index("express")
     assert "kB (" in memory
-    assert "2,000 error statuses" in drops
-    assert "No error at any number of connections: net-http." in drops
-    assert "net-http 49 s (1.1 s after a change)" in built
-    assert left == LEFT_OUT
+    assert drops.startswith("express failed, or was late, most often: in ")
+    assert drops.endswith("at 19,900 connections (json10); 1 of 2 had no error.")
+    assert built == "A cold build takes net-http 49.0 s; after a change at most 1.10 s (net-http)."
 
 
-def test_one_number_of_connections_of_one_system_is_enough_for_a_conclusion(bare):
-    found = scale_words.findings(bare)
-    assert found[0] == "json10 at 10 connections: gin completed most, 60.2 k requests/s."
-    assert not any("costs" in text for text in found)
+def test_what_was_left_out_is_a_limit_and_no_conclusion(results):
+    assert LEFT_OUT in limits_of(results)
+    assert LEFT_OUT not in scale_words.conclusions(results)
 
 
-def test_the_threats_name_the_connections_and_what_was_left_out(results):
-    text = "\n".join(threats(results))
+def test_one_number_of_connections_of_one_system_is_enough_for_an_answer(bare):
+    assert scale_words.answer(bare) == "json10 at 10 connections: gin alone has a rank, 60.2 k/s (interval not known)."
+    assert not any("costs" in text for text in scale_words.conclusions(bare))
+
+
+def test_the_decision_table_has_a_column_for_each_number_of_connections(results):
+    lines = report.decision_table(results).text.splitlines()
+    assert lines[1].startswith(
+        "system\tjson10 [20 connections]\tjson10 [1,000 connections]\tjson10 [19,900 connections]\tmemory"
+    )
+    assert lines[3].startswith("net-http\t60.4 k/s leader")
+    assert lines[5].startswith("express\t8.06 k/s 7.")
+
+
+def test_the_limits_name_the_connections_and_what_was_left_out(results):
+    text = "\n".join(limits_of(results))
     assert "closed loop of 20 to 19,900 connections" in text
     assert LEFT_OUT in text

@@ -1,44 +1,29 @@
 """Response times at a fixed rate stand beside the throughput of each endpoint, and take no part in what is said of saturation."""
 
-import numpy as np
-import pandas as pd
+from types import SimpleNamespace
+
 import pytest
 
-from runners.core.records import PERCENTILES, percentile_column
 from runners.present.endpoints import latency
+from runners.present.endpoints.sentences import response_times
 from runners.present.endpoints.tables import columns, shapes
-from tests.present.endpoint_frames import SYSTEMS, make_endpoints
-from tests.present.frames import labelled
-
-OFFERED, AT_RATE = 6_000.0, "text@6000/s"
+from tests.present.endpoint_frames import AT_RATE, make_endpoints, with_fixed_rate
 
 
 @pytest.fixture
 def cells():
-    closed = make_endpoints().cells
-    first = closed[closed["workload"] == "text"].assign(
-        generator="paceload", offered_rps=OFFERED, throughput_rps=OFFERED, achieved_fraction=1.0
-    )
-    for name, value in labelled(AT_RATE).items():
-        first[name] = value
-    for place, percentile in enumerate(PERCENTILES):
-        column = percentile_column(percentile)
-        own_s = np.array([1e-4 / SYSTEMS[system] for system in first["system"]]) * (1 + place)
-        for end, factor in (("", 1.0), ("_low", 0.95), ("_high", 1.05)):
-            first[column.replace("_s", f"{end}_s") if percentile < 99.9 else f"{column[:-2]}{end}_s"] = own_s * factor
-    return pd.concat([closed.assign(offered_rps=np.nan), first], ignore_index=True)
+    return with_fixed_rate(make_endpoints().cells)
 
 
 def test_the_shortest_and_the_longest_p99_are_named_with_the_rate(cells):
-    said = latency.slowest_and_quickest(cells)
-    assert "Text, 6,000/s: beta 267 µs" in said
-    assert "to gamma 800 µs" in said
-    assert "not told apart" not in said
+    said = response_times(SimpleNamespace(cells=cells))
+    assert said.startswith("Text, 6,000/s: p99 is shortest with beta, 267 µs")
+    assert "; longest with gamma, 800 µs" in said
 
 
 def test_overlapping_intervals_tell_nobody_apart(cells):
     wide = cells.assign(p99_low_s=1e-5, p99_high_s=1.0)
-    assert "(not told apart)" in latency.slowest_and_quickest(wide)
+    assert "p99 does not tell the servers apart: beta" in response_times(SimpleNamespace(cells=wide))
 
 
 def test_throughput_and_response_times_stand_in_one_row(cells):
@@ -53,7 +38,7 @@ def test_a_cell_without_a_number_is_a_row_with_its_reason(cells):
     gone = (cells["workload"] == AT_RATE) & (cells["system"] == "beta")
     cells.loc[gone, "status"] = "failed: it ended"
     assert "failed: it ended" in str(latency.beside_throughput(cells))
-    assert "beta" not in latency.slowest_and_quickest(cells)
+    assert "beta" not in response_times(SimpleNamespace(cells=cells))
 
 
 def test_a_fixed_rate_is_no_second_load_generator_of_the_columns(cells):
@@ -70,5 +55,5 @@ def test_the_chart_states_the_rate(cells):
 def test_a_run_without_rates_says_so(cells):
     closed = cells[cells["offered_rps"].isna()]
     assert list(latency.at_fixed_rate(closed)) == [latency.NONE]
-    assert latency.slowest_and_quickest(closed) == ""
+    assert response_times(SimpleNamespace(cells=closed)) == ""
     assert list(latency.at_fixed_rate(closed.drop(columns="offered_rps"))) == [latency.NONE]

@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.container import BarContainer
 from PIL import Image
@@ -10,11 +11,13 @@ from PIL import Image
 from runners.core.records import CONTROL
 from runners.present.endpoints import (
     charts as endpoint_charts,
+    report,
     sentences as endpoint_words,
     tables as endpoint_tables,
     tables as endpoints,
 )
-from runners.present.threats import threats
+from runners.present.kit.decision import LEADERS
+from runners.present.limits import limits_of
 from tests.present.endpoint_frames import PINNING, SLOWER, make_endpoints, make_ratios
 from tests.present.test_charts import drawn_panels, words
 
@@ -36,7 +39,17 @@ def all_charts(run):
 
 
 def said(run):
-    return endpoint_words.findings(run, make_ratios(run.cells))
+    run.shape_ratios = make_ratios(run.cells)
+    return [endpoint_words.answer(run), *endpoint_words.conclusions(run)]
+
+
+def led(run, workload, leader, ratios, bound=""):
+    """Comparisons of a workload with its leader: system → its ratio with the ends of the interval."""
+    rows = [
+        (workload, system, leader, *ratio, 0.01, 4, "leader", bound, "slower" if ratio[2] < 1 else "undecided")
+        for system, ratio in ratios.items()
+    ]
+    run.comparisons = pd.concat([run.comparisons, pd.DataFrame(rows, columns=run.comparisons.columns)])
 
 
 def test_the_columns_are_those_of_the_published_table_with_the_first_count(run):
@@ -149,31 +162,72 @@ def test_what_is_behind_the_servers_is_stated_from_the_run_s_record_and_escaped(
     assert "<off>" not in found.html
 
 
-def test_the_headline_names_the_limit_of_each_column(run):
-    headline = said(run)[0]
-    assert "Text: the server; JSON: the server; PgSQL 1: the database; PgSQL 2: the database." in headline
-    run.cells.loc[run.cells["system"] == "beta", "bottleneck"] = "generator"
-    assert "Text: the server (2 of 3) and the load generator (1 of 3)" in said(run)[0]
-    run.profile = "quick"
-    assert said(run)[0].startswith("Smoke run, not evidence: ")
+def test_the_answer_names_the_server_that_leads_most_workloads_and_by_how_much(run):
+    for workload in ("text", "json"):
+        led(run, workload, "beta", {"alpha": (0.667, 0.64, 0.69), "gamma": (0.333, 0.32, 0.35)})
+    first, *rest = said(run)
+    assert first == "beta is fastest in 2 of 2 workloads, by 1.50 × (1.45 to 1.56) over alpha on Text."
+    assert (
+        rest[0]
+        == "JSON: beta completes 1.50 × (1.45 to 1.56) as many as alpha and 3.0 × (2.9 to 3.1) as many as gamma."
+    )
+    assert first not in rest
 
 
-def test_the_bottleneck_of_each_column_is_named_with_who_used_the_shared_cpu(run):
-    text = "\n".join(said(run))
-    assert "Text, by first: the limit was the server for alpha, beta and gamma (CPU 0 99 % busy)." in text
-    shared = "(CPU 1 97 % busy, which they share: the database 60 %, the load generator 36 % of its time)"
-    assert f"PgSQL 1, by first: the limit was the database for alpha, beta and gamma {shared}." in text
-    run.machine["pinning"]["backend"] = "2"
-    assert "the database for alpha, beta and gamma (CPU 2 97 % busy)." in "\n".join(said(run))
+def test_a_workload_that_the_database_limited_ranks_no_server(run):
+    for workload in ("text", "sql1", "sql2-20"):
+        led(run, workload, "beta", {"alpha": (0.667, 0.64, 0.69)})
+    first, *rest = said(run)
+    assert first.endswith("over alpha on Text; the database limited 2.")
+    assert (
+        "PgSQL 1 and PgSQL 2, 20 records: the database was the limit of the leader, so these throughputs rank no server."
+        in rest
+    )
+    run.comparisons = run.comparisons[run.comparisons["workload"] != "text"]
+    assert said(run)[0] == "The database was the limit of all 2 workloads, so no server is fastest."
 
 
-def test_where_everybody_waited_nobody_is_named_but_who_came_nearest(run):
+def test_a_tie_with_another_server_is_no_lead_and_one_with_another_decoder_of_the_same_is(run):
+    led(run, "text", "beta", {"alpha": (0.99, 0.95, 1.03), "gamma": (0.333, 0.32, 0.35)})
+    assert said(run)[0] == "Text: beta and alpha tie, beta with 3.0 × (2.9 to 3.1) as many as gamma."
+    run.cells.loc[run.cells["system"] == "alpha", "server"] = "beta"
+    assert said(run)[0].startswith("beta is fastest on Text, by 3.0 ×")
+
+
+def test_a_leader_that_the_load_generator_limited_leads_by_at_least_that(run):
+    led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69)}, bound="at most")
+    assert said(run)[0] == "beta is fastest on Text, by at least 1.50 × (1.45 to 1.56) over alpha."
+
+
+def test_who_is_fastest_cannot_be_said_where_the_load_generator_limited_both(run):
+    led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69)}, bound="unknown")
+    assert said(run)[0] == "Text: beta completes 60.0 k/s (58.2 to 61.8); alpha cannot be ranked with it."
+
+
+def test_the_limits_of_all_cells_are_counted(run):
+    assert "Of 18 cells, the database limited 12 and the server 6." in said(run)
+    run.cells.loc[run.cells["workload"] == "sql1", "bottleneck"] = "unsaturated"
+    assert "Of 18 cells, the database limited 9 and the server 6; in 3 nothing was busy throughout." in said(run)
+
+
+def test_where_everybody_waited_nothing_was_busy_and_the_table_has_who_came_nearest(run):
     run.cells.loc[run.cells["workload"] == "sql1", ["bottleneck", "backend_busy_fraction"]] = "unsaturated", 0.9
     run.cells.loc[run.cells["workload"] == "sql1", "generator_busy_fraction"] = 0.9
-    first = "PgSQL 1, by first: the limit was nobody quite for alpha, beta and gamma, the database being nearest (CPU 1 90 % busy"
-    assert first in "\n".join(said(run))
-    assert "PgSQL 1: the database;" in said(run)[0]
-    assert "nobody nearest: the database" in endpoint_tables.limits(run.cells, PINNING).text
+    assert "nothing was busy nearest: the database" in endpoint_tables.limits(run.cells, PINNING).text
+
+
+def test_the_decision_table_has_a_row_a_system_and_a_column_a_workload_with_the_leaders_first(run):
+    led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69), "gamma": (0.99, 0.9, 1.1)})
+    lines = report.decision_table(run).text.splitlines()
+    assert lines[1] == "system\tText\tJSON\tPgSQL 1\tPgSQL 2, 20 records"
+    assert lines[2] == LEADERS
+    assert lines[3].startswith("beta\t60.0 k/s leader\t57.0 k/s not ranked\t18.0 k/s")
+    assert lines[4].startswith("gamma\t20.0 k/s tied: 1.0 × (0.9 to 1.1)")
+    assert lines[6].startswith("alpha\t40.0 k/s 1.50 × (1.45 to 1.56)")
+
+
+def test_the_title_of_the_main_chart_says_how_far_the_servers_are_apart(run):
+    assert report.message(run).startswith("From the slowest to the fastest server: 3.00 × on Text")
 
 
 def test_of_those_that_share_a_cpu_the_one_that_used_more_of_it_is_nearest(run):
@@ -189,36 +243,37 @@ def test_an_interval_without_end_does_not_shrink_the_bars(run):
     assert panel.get_xlim()[1] < 200
 
 
-def test_more_records_are_told_as_a_factor_and_a_cost(run):
-    assert "From 1 to 100 records in a response, throughput falls by: alpha 3.67 × (2.45 µs a record)" in "\n".join(
-        said(run)
-    )
+def test_more_records_are_told_as_a_factor(run):
+    text = "\n".join(said(run))
+    assert "From 1 to 100 records throughput falls by 3.7 × (3.5 to 3.8) with" in text
 
 
 def test_generators_and_published_values_are_compared_as_ratios(run):
     text = "\n".join(said(run))
-    assert "other saw 0.600 × (alpha, text) to 0.600 ×" in text
-    assert "in 0 of 12 cells it was the limit itself" in text
-    assert "those of first" in text
-    assert "PgSQL 1 is 0.425 × Text as elsewhere published it, 0.300 × here (alpha)" in text
+    assert "first drove up to 1.67 × (1.60 to 1.75) as many requests as other (" in text
+    assert "; other was the limit in 0 of 12 cells." in text
+    assert (
+        "elsewhere published that Text is 2.35 × PgSQL 1; here Text is 3.33 × PgSQL 1 (alpha; intervals not known)."
+        in text
+    )
 
 
 def test_one_generator_and_one_count_make_no_sentence_about_two(run):
     run.cells = run.cells[~run.cells["workload"].str.contains("@|-1$|-100$")]
-    text = "\n".join(endpoint_words.findings(run, make_ratios(run.cells)))
-    assert "saw" not in text
+    text = "\n".join(said(run))
+    assert "drove" not in text
     assert "From" not in text
 
 
-def test_own_threats_are_computed_and_stand_among_the_others(run):
+def test_own_limits_are_computed_and_stand_among_the_others(run):
     own = endpoint_words.threats_of_endpoints(run)
-    assert own[0].startswith("The database, not the server, was the limit of alpha (sql1), beta (sql1)")
+    assert own[0].startswith("The database, not the server, was the limit of 18 of 30 cells")
     assert "Service times that other saw hold the time that responses waited in it: its CPUs were 97 % busy." in own
     assert len(own) == 2
     run.published["p50_s"] = np.nan
     assert endpoint_words.threats_of_endpoints(run)[2].startswith("elsewhere kept service times in whole milliseconds")
-    assert set(own) < set(threats(run, own))
+    assert set(own) < set(limits_of(run, own))
 
 
 def test_a_database_beside_the_generator_is_a_threat_that_is_named(run):
-    assert "A database and the notebook shared CPU 1 with the load generator" in "\n".join(threats(run))
+    assert "A database and the notebook shared CPU 1 with the load generator" in "\n".join(limits_of(run))

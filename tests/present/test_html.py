@@ -7,11 +7,12 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from runners.present import narrative
+from runners.present.answer import answer_line, said
 from runners.present.html import IndexEntry, relative_link, write_index, write_report
 from runners.present.kit.markup import table, unbroken
-from runners.present.narrative import Headline, Narrative
-from runners.present.throughput import charts, tables
+from runners.present.limits import limits
+from runners.present.narrative import Narrative
+from runners.present.throughput import charts, report, tables
 from tests.present.frames import make_sample
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
@@ -54,8 +55,10 @@ def every_fragment(run):
     yield tables.comparisons(run.comparisons, run.cells)
     yield tables.checks(run.checks, run.cells)
     yield tables.provenance(run.machine, run.manifest.versions, run.parameters)
-    yield narrative.conclusions(run)
-    yield Headline(HOSTILE)
+    yield report.decision_table(run)
+    yield said(report.conclusions(run), report.how_sure(run), [HOSTILE])
+    yield limits(run)
+    yield answer_line(HOSTILE)
 
 
 def test_hostile_names_stay_inert_in_tables_and_sentences():

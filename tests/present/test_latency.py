@@ -150,10 +150,7 @@ def test_nothing_at_a_figure_of_service_times_ranks(shown):
 def test_proxies_are_ranked_by_what_they_add_to_the_response_time_with_who_is_not_told_apart(paced):
     said = latency_sentences.conclusions(paced)
     first = said[0]
-    assert first.startswith(
-        "relay, no-keepalive, 600/s: haproxy-tcp adds least to the p50 response time of nginx, direct access"
-    )
-    assert "300 µs" in first
+    assert first.startswith("relay, no-keepalive, 600/s: haproxy-tcp adds least to nginx's p50, 300 µs")
     assert "pproxy most, 4.00 ms" in first
     assert not any("clients tick together" in sentence for sentence in said)
 
@@ -165,12 +162,13 @@ def test_proxies_that_add_the_same_are_not_told_apart(paced):
         block: moved({0: launch}, 1, int(rng.integers(-30, 30)))[0]
         for block, launch in blocks["haproxy-tcp", SLOW].items()
     }
-    assert any("Not told apart from" in sentence for sentence in latency_sentences.conclusions(paced))
+    said = latency_sentences.conclusions(paced)
+    assert any(re.search("(haproxy-tcp and asio-relay|asio-relay and haproxy-tcp) add least", each) for each in said)
 
 
 def test_how_far_bursts_move_the_median_is_computed(paced):
     said = latency_sentences.conclusions(paced)[-1]
-    assert "with perf-gauge's bursts the p50 is 3.00 ×" in said
+    assert "with perf-gauge's bursts p50 is 3.0 ×" in said
     assert said.endswith("that of paceload.")
 
 

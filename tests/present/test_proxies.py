@@ -11,9 +11,11 @@ import pytest
 from runners.core.records import CONTROL, PERCENTILES, LoadProfile, percentile_column
 from runners.core.run_manifest import BackendFacts, PlannedLoad, PlannedRates, RelayNote, RelayNotes, RunManifest
 from runners.present import narrative
+from runners.present.answer import published
 from runners.present.kit import frames
-from runners.present.proxies import sentences as proxy_sentences, tables as proxy_tables
-from runners.present.throughput import charts, sentences
+from runners.present.kit.decision import LEADERS, OTHERS
+from runners.present.proxies import report, sentences as proxy_sentences, tables as proxy_tables
+from runners.present.throughput import charts
 from tests.analyse.synthetic import manifest
 from tests.present.frames import labelled
 
@@ -108,8 +110,8 @@ class Run:
     trials: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"speed_ratio": [0.9, 0.8]}))
 
 
-@pytest.fixture
-def run():
+def make_run():
+    """A run in which the load generator, or nginx, was the limit of some cells."""
     cells = pd.DataFrame(
         [cell(system, CONNECTING, 600.0) for system in CPU_US]
         + [cell(system, MODERATE, 900.0) for system in CPU_US]
@@ -122,59 +124,52 @@ def run():
     return Run(cells, pd.DataFrame(rows))
 
 
-def test_the_headline_is_the_cpu_time_of_a_connection_with_its_interval(run):
-    first = proxy_sentences.conclusions(run)[0]
-    assert first == (
-        "relay, no-keepalive, 600/s: asio-relay needs least CPU per connection, 110 µs (104 to 116); pproxy most, 400 µs (380 to 420)."
+@pytest.fixture
+def run():
+    return make_run()
+
+
+def test_the_answer_is_the_cpu_time_of_a_connection_with_who_shares_its_interval(run):
+    assert proxy_sentences.answer(run) == (
+        "asio-relay and haproxy-tcp need least CPU per new connection, 110 µs (104 to 116); pproxy needs 3.6 × (3.4 to 3.9) as much."
     )
-    assert len(first.split()) <= 30
 
 
-def test_the_first_sentences_say_what_separates_proxies_cost_memory_capacity_relaying(run):
-    said = proxy_sentences.conclusions(run)[:5]
-    assert [
-        any(word in sentence for word in ("CPU", "Peak memory", "completed most", "half-closed")) for sentence in said
-    ] == [True] * 5
-    assert said[2] == "Peak memory over all loads: asio-relay least, 10.5 MiB; pproxy most, 38.1 MiB."
-    assert "nginx, direct access, completed most, at least 9.00 k requests/s" in said[3]
-    assert said[3].endswith("limit: server and generator.")
-    assert "pproxy failed 1 of 16 cases; asio-relay, haproxy-tcp and http-tunnel each passed all 16 cases" in said[4]
-
-
-def test_who_shares_the_interval_of_the_first_is_said(run):
-    assert proxy_sentences.conclusions(run)[1] == (
-        "relay, no-keepalive, 600/s: not told apart by CPU time: haproxy-tcp from asio-relay."
+def test_the_conclusions_say_what_separates_proxies_cost_capacity_memory_relaying(run):
+    kept, connecting, most, memory, relaying, *_ = proxy_sentences.conclusions(run)
+    assert kept.startswith("asio-relay and haproxy-tcp need least CPU per request, 110 µs")
+    assert connecting.startswith(
+        "relay, no-keepalive-capacity: haproxy-tcp and asio-relay carry most, at least 8.10 k/s"
+    )
+    assert "direct access carries at least 9.00 k/s" in connecting
+    assert "maximum-wrk" in most
+    assert memory == "Peak memory over all loads is smallest with asio-relay 10.5 MiB and largest with pproxy 38.1 MiB."
+    assert (
+        relaying
+        == "pproxy fails cases of half-closed connections, resets or slow readers (at most 1 of 16); 3 pass all."
     )
 
 
 def test_proxies_whose_intervals_overlap_are_not_ranked_by_cpu_time(run):
     run.cells["cpu_per_request_low_s"] = 1e-6
-    first = proxy_sentences.conclusions(run)[0]
-    assert "CPU per connection does not tell the proxies apart" in first
+    first = proxy_sentences.answer(run)
+    assert "CPU per new connection does not tell the proxies apart" in first
     assert not re.search(r"\b(least|most)\b", first)
 
 
 def test_one_launch_has_no_interval_and_ranks_nobody_by_cpu_time(run):
     run.cells["cpu_per_request_low_s"] = run.cells["cpu_per_request_high_s"] = np.nan
-    assert "does not tell the proxies apart" in proxy_sentences.conclusions(run)[0]
+    assert "does not tell the proxies apart" in proxy_sentences.answer(run)
 
 
 def test_direct_access_is_no_proxy_and_needs_least_of_nothing(run):
-    assert not any(
-        "nginx needs" in sentence or "nginx least" in sentence for sentence in proxy_sentences.conclusions(run)
-    )
-
-
-def test_a_request_is_called_a_connection_only_where_each_has_its_own(run):
-    said = proxy_sentences.conclusions(run)
-    assert any(
-        sentence.startswith("relay, moderate, 900/s: asio-relay needs least CPU per request") for sentence in said
-    )
+    said = [proxy_sentences.answer(run), *proxy_sentences.conclusions(run)]
+    assert not any("nginx needs" in sentence or "nginx least" in sentence for sentence in said)
 
 
 def test_no_conclusion_ranks_by_times_of_perf_gauge(run):
     ranking = re.compile(r"\b(fastest|slowest|faster|shortest|longest|lowest|highest)\b|99 %|\bp\d\d")
-    said = [*proxy_sentences.conclusions(run), *narrative.conclusions(run)]
+    said = proxy_sentences.conclusions(run)
     about_times = [sentence for sentence in said if ranking.search(sentence)]
     assert [
         sentence for sentence in about_times if "maximum-wrk" not in sentence and "clients tick" not in sentence
@@ -182,37 +177,28 @@ def test_no_conclusion_ranks_by_times_of_perf_gauge(run):
     assert any("No proxy is ranked by these times." in sentence for sentence in said)
 
 
-def test_the_backend_is_named_where_it_was_the_limit(run):
-    said = proxy_sentences.conclusions(run)
+def test_a_throughput_of_the_backend_is_a_limit_of_the_run_and_ranks_no_proxy(run):
     assert (
-        "relay, maximum-wrk: nginx was the limit of asio-relay and haproxy-tcp. These throughputs are the backend's; "
-        "comparisons with them say nothing about the proxies."
-    ) in said
+        "nginx behind the proxy was the limit of asio-relay (relay@maximum-wrk) and haproxy-tcp (relay@maximum-wrk): "
+        "these throughputs are not the proxy's."
+    ) in proxy_sentences.threats_of_proxies(run)
+    (most,) = [each for each in proxy_sentences.conclusions(run) if "maximum-wrk" in each]
+    assert (
+        most
+        == "relay, maximum-wrk: nginx behind haproxy-tcp was the limit, so its 8.10 k/s (7.86 to 8.34) is not the proxy's."
+    )
 
 
-def test_no_sentence_calls_a_proxy_slower_by_the_throughput_of_the_backend(run):
-    (slower,) = [
-        sentence for sentence in proxy_sentences.conclusions(run) if "maximum-wrk: slower than nginx" in sentence
-    ]
-    assert "pproxy 0.278 × (0.264 to 0.292); http-tunnel" in slower
-    assert "asio-relay" not in slower
-    verdicts = sentences.verdicts(run, MAXIMUM)
-    assert "asio-relay 0.889 × (0.844 to 0.933), limited by nginx: no statement about asio-relay" in verdicts
-    assert "http-tunnel 0.778 × (0.739 to 0.817), slower" in verdicts
-    assert "asio-relay 8.00 k requests/s (7.76 to 8.24) [limit: nginx]" in sentences.order(run, MAXIMUM)
-
-
-def test_a_leader_whose_backend_was_the_limit_decides_nothing(run):
-    leads = (run.cells["workload"] == MAXIMUM) & (run.cells["system"] == "http-tunnel")
-    run.cells.loc[leads, "bottleneck"] = "backend"
-    run.comparisons["system_b"] = "http-tunnel"
-    said = proxy_sentences.conclusions(run)
-    assert any("nginx behind it was the limit, so this is the backend's throughput" in sentence for sentence in said)
-    assert not any("maximum-wrk: slower than" in sentence for sentence in said)
-
-
-def test_a_bound_stands_before_its_ratio(run):
-    assert any("slower than nginx: pproxy at most 0.278 ×" in sentence for sentence in proxy_sentences.conclusions(run))
+def test_the_decision_table_begins_with_the_least_cpu_and_ends_with_direct_access(run):
+    lines = report.decision_table(run).text.splitlines()
+    assert lines[1].startswith(
+        "system\tCPU per new connection [relay, no-keepalive, 600/s]\tCPU per request [relay, moderate, 900/s]"
+    )
+    names = [line.split("\t")[0] for line in lines[2:10]]
+    assert names == [LEADERS, "asio-relay", "haproxy-tcp", OTHERS, "http-tunnel", "pproxy", DIRECT, ""]
+    assert "≥ 8.10 k/s" in lines[4]
+    assert "✗ 1 failed of 16 cases" in lines[7]
+    assert "✓ of 16 cases" in lines[3]
 
 
 def test_the_limit_of_each_cell_stands_in_the_table_of_capacity(run):
@@ -258,25 +244,29 @@ def test_who_missed_the_rate_is_said(run):
     slow = (run.cells["system"] == "http-tunnel") & (run.cells["workload"] == MODERATE)
     run.cells.loc[slow, "achieved_fraction"] = 0.9
     assert any(
-        "achieved less than 99 % of the rate: http-tunnel 90.0%" in each for each in proxy_sentences.conclusions(run)
+        "less than 99 % of the rate achieved by http-tunnel 90.0%" in each
+        for each in proxy_sentences.threats_of_proxies(run)
     )
 
 
 def test_fewer_poisson_arrivals_than_the_rate_makes_are_no_missed_rate(run):
     run.cells.loc[run.cells["workload"] == MODERATE, "throughput_rps"] = 880.0
-    assert not any("of the rate" in each for each in proxy_sentences.conclusions(run))
+    assert not any("of the rate" in each for each in proxy_sentences.threats_of_proxies(run))
 
 
 def test_a_smoke_run_is_no_evidence(run):
     run.profile = "quick"
-    assert proxy_sentences.conclusions(run)[0].startswith("Smoke run, not evidence: ")
+    headline, conclusions = published(run, report)
+    assert headline.startswith("Smoke run, not evidence: asio-relay")
+    assert conclusions[0] == narrative.SMOKE
 
 
 def test_a_run_without_any_number_concludes_nothing(run):
     run.cells["status"] = "failed: x"
     run.comparisons = run.comparisons[:0]
     run.manifest.notes = {DIRECT: None}
-    assert proxy_sentences.conclusions(run) == []
+    assert proxy_sentences.answer(run) == "No proxy has a number."
+    assert [each for each in proxy_sentences.conclusions(run) if "perf-gauge" not in each] == []
 
 
 def test_costs_are_for_a_thousand_requests(run):
@@ -290,8 +280,3 @@ def test_relaying_cases_that_failed_are_listed(run):
     assert f"pproxy\t15 of 16\t{HALF_CLOSED}" in str(fragment)
     assert DIRECT not in str(fragment)
     assert "<b>" not in fragment.html
-    assert f"Relaying case failed by pproxy: {HALF_CLOSED}." in proxy_sentences.conclusions(run)
-
-
-def test_nobody_is_ranked_by_a_throughput_that_was_offered(run):
-    assert sentences.order(run, CONNECTING) == ""

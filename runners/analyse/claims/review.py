@@ -27,6 +27,7 @@ from runners.analyse.claims.register import (
 from runners.analyse.claims.run_selection import SelectedRun
 from runners.analyse.fixed_rates import in_bursts
 from runners.analyse.results import Results
+from runners.core.records import SMOKE_PROFILE
 from runners.stats.estimates import as_columns
 from runners.stats.verdicts import SIGNIFICANCE, holm
 
@@ -52,6 +53,12 @@ class ReviewedClaims:
     selected_runs: Sequence[SelectedRun]
     titles: Mapping[str, str]
     run: Results
+
+    @property
+    def profile(self) -> str:
+        """Return ``quick`` where all runs that decide are smoke runs; else the profile of the run with the flaws."""
+        used = [each for each in self.selected_runs if each.results]
+        return SMOKE_PROFILE if used and all(each.is_smoke for each in used) else self.run.profile
 
 
 _RANKED = ("throughput_rps", "p50_s", "p99_s")

@@ -9,11 +9,11 @@ from pathlib import Path
 from runners.analyse.results import Results, analyse
 from runners.core.errors import WrkbookError
 from runners.core.project import RAW
+from runners.core.records import SMOKE_PROFILE
 from runners.store.ledger import REFERENCE, Run, runs
 
 # What counts more stands first; a smoke run is taken only where there is nothing else, and is no evidence.
-PREFERRED = ("publication", "standard", "quick")
-SMOKE = "quick"
+PREFERRED = ("publication", "standard", SMOKE_PROFILE)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SelectedRun:
     @property
     def is_smoke(self) -> bool:
         """Return whether there is nothing but a smoke run."""
-        return self.results is not None and self.results.profile == SMOKE
+        return self.results is not None and self.results.profile == SMOKE_PROFILE
 
 
 def select_runs(experiments: Iterable[str], run_id: str = "", base: Path = RAW) -> list[SelectedRun]:

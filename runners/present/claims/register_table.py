@@ -12,7 +12,7 @@ import pandas as pd
 from runners.analyse.claims.judgements import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SIZE_OFF, UNDECIDED, VERDICTS
 from runners.analyse.claims.review import ReviewedClaims
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
-from runners.present.claims.sentences import statements
+from runners.present.claims.tables import statements
 from runners.present.kit.frames import ordered
 from runners.present.kit.markup import Cell, Fragment, Group, filtered, folded, joined, row_kind, table
 

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+
 from runners.analyse.claims.judgements import VERDICTS
 from runners.analyse.claims.review import ReviewedClaims
 from runners.analyse.claims.run_selection import SelectedRun
 from runners.core.units import RATIOS, amount, quantity_parts
-from runners.present.claims.sentences import tau
 from runners.present.kit.frames import ordered
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
 
@@ -132,3 +133,13 @@ def ratio_cell(row: Mapping[str, Any], name: str) -> Cell:
     if math.isnan(row[name]):
         return Cell("–")
     return Cell(*quantity_parts(row[name], row[f"{name}_low"], row[f"{name}_high"], RATIOS))
+
+
+def tau(value: float) -> str:
+    """Kendall's tau as text."""
+    return "–" if math.isnan(value) else f"{value:.2f}"
+
+
+def statements(reviewed: ReviewedClaims) -> pd.DataFrame:
+    """The claims that are counted: independent ones that have a verdict, also where it is that nothing here can test them."""
+    return reviewed.claims[reviewed.claims["standing"] == "statement"]

@@ -10,11 +10,11 @@ import pandas as pd
 from runners.analyse.results import Results
 from runners.analyse.usage import levels, memory_per_connection
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.records import GENERATOR_LIMITED
-from runners.core.units import RATES, RATIOS, amount, listing, quantity
-from runners.present.kit import frames
+from runners.core.records import Interval
+from runners.core.units import Scale, amount
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.throughput.sentences import undecided
+from runners.present.kit.standing import lead, rate, standing, times
+from runners.present.kit.wording import at_most, changes, few, known, sentence
 
 # Fewer connections than this had a request under way: the others wait for a response that does not come.
 _BUSY = 0.9
@@ -22,115 +22,108 @@ _BUSY = 0.9
 _FEW = 20
 # With few connections the load generator's own work between two requests counts.
 _MANY = 1000
+_KB: Scale = ((1e3, "kB"), (1.0, "B"))
+_SECONDS: Scale = ((1.0, "s"),)
 
 
-def findings(results: Results) -> list[str]:
-    """Return the conclusions, the most important first."""
-    rows = levels(without_control(measured(results.cells)))
-    if rows.empty:
-        return list(results.manifest.left_out)
-    name = ordered(rows["name"])[0]
-    counts = sorted(rows.loc[rows["name"] == name, "connections"].unique())
-    few = min(counts, key=lambda count: abs(count - _FEW))
-    ends = list(dict.fromkeys([f"{name}@{few}", f"{name}@{counts[-1]}"]))
-    found = [fastest(results, workload) for workload in ends]
-    found += [kept(rows[rows["name"] == name], few, counts[-1]) if len(ends) > 1 else ""]
-    found += [per_connection(results, name), drops(results), built(results), *results.manifest.left_out]
-    return [text for text in found if text]
+def answer(results: Results) -> str:
+    """Return who completes most with the most connections, and by how much."""
+    name, counts = _counts(results)
+    if not counts:
+        return "No system completed a request."
+    return _fastest(results, name, counts[-1], answering=True) or _unranked(results, name, counts[-1])
 
 
-def fastest(results: Results, workload: str) -> str:
-    """Return the sentence about the system that completed most, with its ratio to the next and to the last."""
-    rows = levels(without_control(measured(results.cells)))
-    rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
-    ranked = rows[~_unranked(rows)]
-    if rows.empty:
+def conclusions(results: Results) -> list[str]:
+    """Return the conclusions besides the answer, the most important first."""
+    return at_most(
+        [
+            few_connections(results),
+            kept(results),
+            *other_workloads(results),
+            per_connection(results),
+            drops(results),
+            busy(results),
+            built(results),
+        ]
+    )
+
+
+def few_connections(results: Results) -> str:
+    """Return who completes most with few connections."""
+    name, counts = _counts(results)
+    least = _least(counts)
+    return _fastest(results, name, least) if len(counts) > 1 and least != counts[-1] else ""
+
+
+def other_workloads(results: Results) -> list[str]:
+    """Return who completes most of each further workload with its most connections."""
+    rows = _levels(results)
+    return [
+        _fastest(results, name, int(rows.loc[rows["name"] == name, "connections"].max()))
+        for name in ordered(rows["name"])[1:]
+    ]
+
+
+def kept(results: Results) -> str:
+    """Return whose throughput falls most and least from few connections to many, over the blocks that have both."""
+    name, counts = _counts(results)
+    few_count = _least(counts)
+    if not counts or few_count == counts[-1]:
         return ""
-    where = f"{rows['name'].iloc[0]} at {rows['connections'].iloc[0]:,} connections"
-    aside = [f"{row.system} {_why(row)}" for row in rows[_unranked(rows)].itertuples()]
-    rest = f" Not ranked: {listing(aside)}." if aside else ""
-    if ranked.empty:
-        return f"{where}: nobody is ranked.{rest}"
-    best = ranked.iloc[0]
-    least = "at least " if best["bottleneck"] in GENERATOR_LIMITED else ""
-    others = list(dict.fromkeys([*ranked["system"].iloc[1:2], *ranked["system"].iloc[-1:]]))
-    parts = [_against(results, workload, other) for other in others if other != best["system"]]
-    text = f"{where}: {best['system']} completed most, {least}{_rate(best)}"
-    return f"{text}; {listing([part for part in parts if part])}.{rest}" if any(parts) else f"{text}.{rest}"
+    ends = [f"{name}@{count}" for count in (few_count, counts[-1])]
+    rows = _levels(results)
+    found = {}
+    for system in ordered(rows["system"]):
+        if set(ends) <= set(rows.loc[rows["system"] == system, "workload"]):
+            ratio = results.paired((system, ends[0]), (system, ends[1]))
+            found[system] = Interval(ratio["ratio"], ratio["ratio_low"], ratio["ratio_high"])
+    return changes(f"From {few_count:,} to {counts[-1]:,} connections throughput", found)
 
 
-def _against(results: Results, workload: str, other: str) -> str:
-    """Return the words for the leader's throughput as a multiple of another system's."""
-    rows = frames.leaders(results.comparisons, workload)
-    rows = rows[(rows["system_a"] == other) & rows["ratio"].notna()]
-    if rows.empty or rows["bound"].iloc[0] == "unknown":
-        return ""
-    row = rows.iloc[0]
-    times = quantity(*frames.inverse(row), RATIOS)
-    if row["verdict"] == "slower":
-        return f"{'at least ' if row['bound'] else ''}{times} as many as {other}"
-    return f"{times} as many as {other}, {undecided(row) if row['verdict'] == 'undecided' else row['verdict']}"
-
-
-def kept(rows: pd.DataFrame, few: int, many: int) -> str:
-    """Return the sentence about throughput at many connections as a share of that at few, from the most to the least."""
-    rates = rows.pivot_table(index="system", columns="connections", values="throughput_rps", sort=False)
-    if few not in rates or many not in rates:
-        return ""
-    shares = (rates[many] / rates[few]).dropna().sort_values(ascending=False)
-    parts = [f"{system} {share * 100:.0f} %" for system, share in shares.items()]
-    return f"Of its throughput at {few} connections, at {many:,} there was left: {listing(parts)}." if parts else ""
-
-
-def per_connection(results: Results, name: str) -> str:
-    """Return the sentence about the memory of one more connection, from the least to the most."""
+def per_connection(results: Results) -> str:
+    """Return the least and the largest memory of one more connection."""
     rows = memory_per_connection(results.usage)
+    name, _ = _counts(results)
     rows = rows[(rows["name"] == name) & rows["system"].isin(without_control(results.cells)["system"])]
     rows = rows.sort_values("per_connection_bytes", kind="stable")
-    parts = [
-        f"{row.system} {quantity(row.per_connection_bytes, row.per_connection_low_bytes, row.per_connection_high_bytes, _KB)}"
-        for row in rows.itertuples()
-    ]
-    most = f"{int(rows['most_connections_count'].max()):,}" if len(rows) else ""
-    return f"One more connection costs, in peak memory and up to {most} of them: {listing(parts)}." if parts else ""
-
-
-_KB = ((1e3, "kB"), (1.0, "B"))
-_KINDS = {
-    "connect": "failed to connect",
-    "read": "read errors",
-    "write": "write errors",
-    "timeout": "responses later than wrk's 2 s",
-    "status": "error statuses",
-}
+    if rows.empty:
+        return ""
+    least, most = (
+        known(row["per_connection_bytes"], row["per_connection_low_bytes"], row["per_connection_high_bytes"], _KB)
+        for row in (rows.iloc[0], rows.iloc[-1])
+    )
+    first = f"One more connection costs {rows['system'].iloc[0]} {least} of peak memory"
+    return sentence(first, f"; {rows['system'].iloc[-1]} {most}" if len(rows) > 1 else "")
 
 
 def drops(results: Results) -> str:
-    """Return the sentence about systems that dropped requests or connections: which, at how many connections, and how."""
-    rows = levels(without_control(measured(results.cells)))
+    """Return which system failed, or responded late, most often, and how many had no error."""
+    rows = _levels(results)
     bad = rows[rows["errors_count"] > 0]
-    parts = []
-    for row in bad.to_dict("records"):
-        kinds = [
-            f"{int(row[f'errors_{kind}_count']):,} {words}"
-            for kind, words in _KINDS.items()
-            if row[f"errors_{kind}_count"]
-        ]
-        share = row["errors_fraction"] * 100
-        parts.append(f"{row['system']} ({row['workload']}: {listing(kinds)}, {share:.2g} % of its requests)")
-    whole = [system for system in ordered(rows["system"]) if system not in set(bad["system"])]
-    failed = without_control(results.cells)
-    names = [f"{row.system} at {row.workload}" for row in failed[failed["status"] != "ok"].itertuples()]
-    text = f"Requests were dropped, or their responses were late, by {listing(parts)}." if parts else ""
-    stuck = [
-        f"{row['system']} {busy_ratio(row) * 100:.0f} % ({row['workload']})"
-        for row in rows.to_dict("records")
-        if row["connections"] >= _MANY and busy_ratio(row) < _BUSY
-    ]
-    if stuck:
-        text += f" Of all connections only so many were being served, by Little's law: {listing(stuck)}."
-    text += f" No error at any number of connections: {listing(whole)}." if whole else ""
-    return (text + (f" No number: {listing(names)}." if names else "")).strip()
+    systems = ordered(rows["system"])
+    if bad.empty:
+        return sentence("No request failed, or took longer than the load generator waits") if systems else ""
+    worst = bad.loc[bad["errors_fraction"].idxmax()]
+    share = f"{worst['errors_fraction'] * 100:.2g} %"
+    whole = len(set(systems) - set(bad["system"]))
+    first = f"{worst['system']} failed, or was late, most often: in {share} of its requests at {_where(worst)}"
+    return sentence(first, f"; {whole} of {len(systems)} had no error")
+
+
+def busy(results: Results) -> str:
+    """Return whose connections waited most, by Little's law: throughput × mean service time ÷ connections."""
+    rows = _levels(results)
+    rows = rows[rows["connections"] >= _MANY]
+    if rows.empty:
+        return ""
+    shares = pd.Series([busy_ratio(row) for row in rows.to_dict("records")], index=rows.index)
+    stuck = int((shares < _BUSY).sum())
+    if not stuck:
+        return ""
+    worst = rows.loc[shares.idxmin()]
+    first = f"By Little's law {worst['system']} served only {shares.min() * 100:.0f} % of its connections at {_where(worst)}"
+    return sentence(first, f", the least of {stuck} cells below {_BUSY * 100:.0f} %" if stuck > 1 else "")
 
 
 def busy_ratio(row: Mapping[str, Any]) -> float:
@@ -145,27 +138,65 @@ def busy_ratio(row: Mapping[str, Any]) -> float:
 
 
 def built(results: Results) -> str:
-    """Return the sentence about build times."""
-    rows = results.builds.dropna(subset=["cold_s"]).sort_values("cold_s")
+    """Return the shortest and the longest cold build, and the longest after a change."""
+    rows = results.builds.dropna(subset=["cold_s"]).sort_values("cold_s", kind="stable")
     if rows.empty:
         return ""
-    parts = [
-        f"{row.system} {row.cold_s:.3g} s"
-        + ("" if pd.isna(row.incremental_s) else f" ({row.incremental_s:.3g} s after a change)")
-        for row in rows.itertuples()
-    ]
-    return f"A clean build with a cold compiler cache took: {listing(parts)}."
+    least, most = rows.iloc[0], rows.iloc[-1]
+    first = f"A cold build takes {least['system']} {amount(least['cold_s'], _SECONDS)}"
+    more = f" and {most['system']} {amount(most['cold_s'], _SECONDS)}" if len(rows) > 1 else ""
+    again = rows.dropna(subset=["incremental_s"]).sort_values("incremental_s", kind="stable")
+    longest = again.iloc[-1] if len(again) else None
+    changed = "" if longest is None else f"; after a change at most {amount(longest['incremental_s'], _SECONDS)}"
+    return sentence(first, more, f"{changed} ({longest['system']})" if longest is not None else "")
 
 
-def _unranked(rows: pd.DataFrame) -> pd.Series:
-    return rows["errors_fraction"] > ERRORS_TOLERANCE
+def _fastest(results: Results, name: str, count: int, *, answering: bool = False) -> str:
+    found = standing(results, f"{name}@{count}")
+    if found is None:
+        return "" if answering else _unranked(results, name, count)
+    title = f"{name} at {count:,} connections"
+    if not answering or not found.behind:
+        return lead(results, found, title)
+    next_row = found.behind[0]
+    than = f"{times(next_row)} as many as {next_row['system_a']}"
+    if found.ties:
+        first = f"{few(found.first)} tie for most {name} at {count:,} connections"
+        return sentence(f"{first}; {found.leader} completes {than}")
+    return sentence(f"{found.leader} completes most {name} at {count:,} connections: {than}", ", the next")
 
 
-def _why(row: object) -> str:
-    share = getattr(row, "errors_fraction")  # noqa: B009  (a row of itertuples)
-    rate = amount(getattr(row, "throughput_rps"), RATES)  # noqa: B009
-    return f"({rate}, errors in {share * 100:.2g} % of its requests)"
+def _unranked(results: Results, name: str, count: int) -> str:
+    """Return the sentence about a level at which no system can be ranked, with the one that completed most."""
+    rows = _levels(results)
+    rows = rows[rows["workload"] == f"{name}@{count}"].sort_values("throughput_rps", ascending=False, kind="stable")
+    if rows.empty:
+        return ""
+    best, where = str(rows["system"].iloc[0]), f"{name} at {count:,} connections"
+    failing = rows["errors_fraction"].iloc[0] > ERRORS_TOLERANCE
+    why = ", with errors" if failing else ""
+    return sentence(
+        f"{where}: no system is ranked", f"; {best} completes {rate(results, best, rows['workload'].iloc[0])}{why}"
+    )
 
 
-def _rate(row: pd.Series) -> str:
-    return quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
+def _levels(results: Results) -> pd.DataFrame:
+    """Return the cells with a number, whose load is a number of connections."""
+    return levels(without_control(measured(results.cells)))
+
+
+def _counts(results: Results) -> tuple[str, list[int]]:
+    """Return the first workload, and the numbers of connections at which it was measured, from few to many."""
+    rows = _levels(results)
+    if rows.empty:
+        return "", []
+    name = ordered(rows["name"])[0]
+    return name, sorted(int(count) for count in rows.loc[rows["name"] == name, "connections"].unique())
+
+
+def _least(counts: list[int]) -> int:
+    return min(counts, key=lambda count: abs(count - _FEW), default=0)
+
+
+def _where(row: pd.Series) -> str:
+    return f"{row['connections']:,} connections ({row['name']})"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pandas as pd
 
-from runners.core.units import TIMES, quantity
+from runners.core.units import TIMES
 from runners.present.endpoints.tables import columns, title_of
 from runners.present.kit.frames import cell_of, measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, table
@@ -46,24 +48,29 @@ def beside_throughput(cells: pd.DataFrame) -> Fragment:
     return table("Throughput, and response times at the same rate for all", heads, groups)
 
 
-def slowest_and_quickest(cells: pd.DataFrame) -> str:
-    """Return the sentence about the shortest and the longest p99 of each column at its fixed rate."""
-    parts = []
+@dataclass(frozen=True)
+class P99Range:
+    """The cells with the shortest and the longest p99 of one column at its fixed rate."""
+
+    title: str
+    low: pd.Series
+    high: pd.Series
+
+    @property
+    def are_apart(self) -> bool:
+        """Return whether the two intervals do not overlap."""
+        return bool(self.low["p99_high_s"] < self.high["p99_low_s"])
+
+
+def widest(cells: pd.DataFrame) -> P99Range | None:
+    """Return the column whose p99 differs most among its servers, of those that tell them apart where there is one."""
+    found = []
     for base, label in _labels(cells).items():
         rows = without_control(measured(cells))
         rows = rows[(rows["workload"] == label) & rows["p99_s"].notna()].sort_values("p99_s", kind="stable")
-        if len(rows) < 2:
-            continue
-        low, high = rows.iloc[0], rows.iloc[-1]
-        overlap = "" if low["p99_high_s"] < high["p99_low_s"] else " (not told apart)"
-        parts.append(
-            f"{_titled(cells, base, label)}: {low['system']} {_p99(low)} to {high['system']} {_p99(high)}{overlap}"
-        )
-    return (
-        f"p99 response times at half of the slowest server's capacity, from the shortest to the longest: {'; '.join(parts)}."
-        if parts
-        else ""
-    )
+        if len(rows) > 1:
+            found.append(P99Range(_titled(cells, base, label), rows.iloc[0], rows.iloc[-1]))
+    return max(found, key=lambda each: (each.are_apart, each.high["p99_s"] / each.low["p99_s"]), default=None)
 
 
 def _labels(cells: pd.DataFrame) -> dict[str, str]:
@@ -86,7 +93,3 @@ def _row(closed: pd.Series | None, at_rate: pd.Series | None) -> list[Cell]:
         return [name, known, without_number(at_rate["status"]), Cell("–"), Cell("–")]
     achieved = Cell(f"{at_rate['achieved_fraction']:.1%}")
     return [name, known, achieved, *(estimate(at_rate.to_dict(), column, TIMES) for column in ("p50_s", "p99_s"))]
-
-
-def _p99(row: pd.Series) -> str:
-    return quantity(row["p99_s"], row["p99_low_s"], row["p99_high_s"], TIMES)

@@ -1,111 +1,119 @@
-"""Conclusions about endpoints: their limits, the cost of a query, and two generators; computed, so true of any run."""
+"""Conclusions about endpoints: who leads, what limits it, the cost of a query, and two generators; computed, so true of any run."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED
+from runners.core.records import GENERATOR_LIMITED, Interval
 from runners.core.units import RATIOS, TIMES, amount, listing
-from runners.present.endpoints.latency import slowest_and_quickest
+from runners.present.endpoints.latency import widest
+from runners.present.endpoints.leads import clearest, placed_columns
 from runners.present.endpoints.tables import (
     LIMITS,
-    ROLES,
+    UNSATURATED,
     columns,
     generator_of,
     in_shape,
     labelled,
-    nearest,
     own_load,
     shapes,
     spread,
-    title_of,
 )
-from runners.present.kit.frames import cell_of, measured, ordered, without_control
-from runners.present.throughput.sentences import rate
+from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
+from runners.present.kit.standing import lead, times
+from runners.present.kit.wording import at_most, changes, factor, few, known, sentence
+from runners.stats.estimates import ratio_of
 
 
-def findings(results: Results, ratios: pd.DataFrame) -> list[str]:
-    """The notebook's own conclusions, the headline first."""
-    found = [
-        headline(results),
-        *rates(results),
-        slowest_and_quickest(results.cells),
-        *bottlenecks(results),
-        records(results.cells),
-    ]
-    return [sentence for sentence in [*found, generators(results.cells, ratios), published(results)] if sentence]
+def answer(results: Results) -> str:
+    """Return the server that is fastest in most workloads, and by how much in the one where it is clearest."""
+    found = placed_columns(results)
+    if not found:
+        return "No server has a number that can be ranked."
+    led = [each for each in found if each.is_led]
+    limited = [each for each in found if each.found.limited]
+    if not led:
+        if len(limited) == len(found):
+            every = f"all {len(found)} workloads" if len(found) > 1 else found[0].title
+            return sentence(f"The database was the limit of {every}, so no server is fastest")
+        first = next(each for each in found if not each.found.limited)
+        return lead(results, first.found, first.title)
+    best = clearest(found)
+    own = [each for each in led if each.server == best.server]
+    names = ordered(each.found.leader for each in own)
+    who = names[0] if len(names) == 1 else best.server
+    by = f"by {times(best.apart[0])} over {best.apart[0]['system_a']}"
+    if len(found) == 1:
+        return sentence(f"{who} is fastest on {best.title}, {by}")
+    said = f"{who} is fastest in {len(own)} of {len(found)} workloads, {by} on {best.title}"
+    return sentence(said, f"; the database limited {len(limited)}" if limited else "")
 
 
-def headline(results: Results) -> str:
-    """The limit of each column under the run's own load, or who came nearest to being it, in one sentence."""
-    parts = []
-    for workload, title in columns(results.cells).items():
-        rows = _rows(results.cells, workload).to_dict("records")
-        limits = Counter(nearest(row, results.machine["pinning"]) for row in rows)
-        some = len(limits) > 1
-        words = [
-            LIMITS[limit] + (f" ({count} of {len(rows)})" if some else "") for limit, count in limits.most_common()
+def conclusions(results: Results) -> list[str]:
+    """Return the conclusions besides the answer, the most important first."""
+    return at_most(
+        [
+            *by_column(results),
+            limits(results),
+            response_times(results),
+            records(results),
+            generators(results),
+            published(results),
         ]
-        parts.append(f"{title}: {listing(words) or 'not measured'}")
-    smoke = "Smoke run, not evidence: " if results.profile == "quick" else ""
-    return f"{smoke}Limit of each column, or nearest to it, by {generator_of(results.cells, '')}: {'; '.join(parts)}."
+    )
 
 
-def _rows(cells: pd.DataFrame, workload: str) -> pd.DataFrame:
-    rows = without_control(measured(cells))
-    return rows[rows["workload"] == workload]
+def by_column(results: Results) -> list[str]:
+    """Return a sentence for each column about its leader, but for that of the answer; one for all that the database limited."""
+    found = placed_columns(results)
+    if any(each.is_led for each in found):
+        found.remove(clearest(found))
+    limited = [each for each in found if each.found.limited]
+    said = [lead(results, each.found, each.title) for each in found if not each.found.limited]
+    first = answer(results)
+    said = [each for each in said if each != first]
+    if len(limited) == 1:
+        said.append(lead(results, limited[0].found, limited[0].title))
+    elif limited:
+        names = few([each.title for each in limited])
+        said.append(sentence(f"{names}: the database was the limit of the leader, so these throughputs rank no server"))
+    return said
 
 
-def rates(results: Results) -> list[str]:
-    """The highest throughput of every column, a sentence for each load generator."""
-    found = []
-    for shape in shapes(results.cells):
-        parts = []
-        for workload, title in columns(results.cells).items():
-            rows = _rows(results.cells, labelled(results.cells, workload, shape)).sort_values(
-                "throughput_rps", ascending=False
-            )
-            if len(rows):
-                best = rows.iloc[0]
-                least = "at least " if best["bottleneck"] in GENERATOR_LIMITED else ""
-                parts.append(f"{title} {least}{rate(results, best['system'], best['workload'])} ({best['system']})")
-        if parts:
-            found.append(f"Most requests by {generator_of(results.cells, shape)}: {'; '.join(parts)}.")
-    return found
+def limits(results: Results) -> str:
+    """Return what limited how many cells of the run's own load."""
+    rows = without_control(measured(own_load(results.cells)))
+    rows = without_rate(rows)
+    counts = Counter(rows["bottleneck"])
+    idle = counts.pop(UNSATURATED, 0)
+    found = counts.most_common()
+    rest = f"in {idle} nothing was busy throughout" if idle else ""
+    if not found:
+        return sentence(f"Of {len(rows)} cells, {rest}") if rest else ""
+    said = listing(
+        [f"{LIMITS[limit]} {'' if place else 'limited '}{count}" for place, (limit, count) in enumerate(found)]
+    )
+    return sentence(f"Of {len(rows)} cells, {said}", f"; {rest}" if rest else "")
 
 
-def bottlenecks(results: Results) -> list[str]:
-    """Return a sentence about the limit of each column and load generator."""
-    found, pinning = [], results.machine["pinning"]
-    for workload, title in columns(results.cells).items():
-        for shape in shapes(results.cells):
-            groups: dict[tuple[bool, str], list[dict[Any, Any]]] = defaultdict(list)
-            for row in _rows(results.cells, labelled(results.cells, workload, shape)).to_dict("records"):
-                groups[row["bottleneck"] == "unsaturated", nearest(row, pinning)].append(row)
-            parts = [_limit(*group, rows, pinning) for group, rows in sorted(groups.items())]
-            if parts:
-                name = title_of(results.cells, workload, title)
-                found.append(f"{name}, by {generator_of(results.cells, shape)}: the limit was {'; '.join(parts)}.")
-    return found
-
-
-def _limit(unsaturated: bool, limit: str, rows: list[dict[Any, Any]], pinning: Mapping[str, str]) -> str:
-    """Return the sentence about the limit of some systems: how busy its CPUs were, and the other roles on them."""
-    role = limit if limit in ROLES else "server"
-    names = listing([row["system"] for row in rows])
-    who = f"nobody quite for {names}, {LIMITS[limit]} being nearest" if unsaturated else f"{LIMITS[limit]} for {names}"
-    text = f"{who} (CPU {pinning[role]} {spread(row[f'{role}_busy_fraction'] for row in rows)} busy"
-    sharing = [other for other in ("backend", "generator") if pinning.get(other) == pinning[role]]
-    sharing = [other for other in sharing if pd.notna(rows[0][f"{other}_used_fraction"])]
-    if len(sharing) > 1:
-        parts = [f"{LIMITS[other]} {spread(row[f'{other}_used_fraction'] for row in rows)}" for other in sharing]
-        text += f", which they share: {', '.join(parts)} of its time"
-    return f"{text})"
+def response_times(results: Results) -> str:
+    """Return the shortest and the longest p99 at the fixed rate of the column in which they differ most."""
+    found = widest(results.cells)
+    if found is None:
+        return ""
+    least, most = (known(row["p99_s"], row["p99_low_s"], row["p99_high_s"], TIMES) for row in (found.low, found.high))
+    if not found.are_apart:
+        return sentence(
+            f"{found.title}: p99 does not tell the servers apart: {found.low['system']} {least}",
+            f", {found.high['system']} {most}",
+        )
+    first = f"{found.title}: p99 is shortest with {found.low['system']}, {least}"
+    return sentence(first, f"; longest with {found.high['system']}, {most}")
 
 
 def threats_of_endpoints(results: Results) -> list[str]:
@@ -114,9 +122,9 @@ def threats_of_endpoints(results: Results) -> list[str]:
     found = []
     behind = cells[cells["bottleneck"] == "backend"]
     if len(behind):
-        names = listing([f"{row.system} ({row.workload})" for row in behind.itertuples()])
         found.append(
-            f"The database, not the server, was the limit of {names}: with a quicker one they could rank otherwise."
+            f"The database, not the server, was the limit of {len(behind)} of {len(cells)} cells: with a quicker one they could rank "
+            "otherwise."
         )
     for shape in tools[1:]:
         busy = in_shape(cells, shape)["generator_busy_fraction"].dropna()
@@ -128,71 +136,74 @@ def threats_of_endpoints(results: Results) -> list[str]:
     coarse = ordered(rows[rows["p50_s"].isna()]["source"]) if "p50_s" in rows else []
     if coarse:
         found.append(
-            f"{listing(coarse)} kept service times in whole milliseconds, and most responses took less than one: only requests per "
-            "second stand beside those measured here."
+            f"{listing(coarse)} kept service times in whole milliseconds: only its requests per second stand beside these."
         )
     return found
 
 
-def records(cells: pd.DataFrame) -> str:
-    """Return the sentence about the cost of more records in a response: throughput at the most against the fewest."""
-    rows = measured(own_load(without_control(cells)))
+def records(results: Results) -> str:
+    """Return by how much throughput falls from the fewest to the most records in a response, least and most."""
+    rows = measured(own_load(without_control(results.cells)))
     if "records_count" not in rows or rows["records_count"].nunique() < 2:
         return ""
-    least, most = rows["records_count"].min(), rows["records_count"].max()
-    parts = []
+    fewest, most = rows["records_count"].min(), rows["records_count"].max()
+    falls = {}
     for system in ordered(rows["system"]):
         own = rows[rows["system"] == system].set_index("records_count")
-        if {least, most} <= set(own.index):
-            few, many = own.loc[least, "throughput_rps"], own.loc[most, "throughput_rps"]
-            each = (1 / many - 1 / few) / (most - least)
-            parts.append(f"{system} {amount(few / many, RATIOS)} ({amount(each, TIMES)} a record)")
-    said = f"From {least:g} to {most:g} records in a response, throughput falls by"
-    return f"{said}: {'; '.join(parts)}." if parts else ""
+        if {fewest, most} <= set(own.index):
+            falls[system] = _over(own.loc[fewest], own.loc[most])
+    return changes(f"From {fewest:g} to {most:g} records throughput", falls)
 
 
-def generators(cells: pd.DataFrame, ratios: pd.DataFrame) -> str:
-    """Return the sentence on how the load generators agree, and their own part of the difference."""
+def _over(first: Mapping[str, Any], second: Mapping[str, Any]) -> Interval:
+    """Return one throughput over another, as of independent estimates."""
+    sides = [
+        Interval(*(float(row[f"throughput{end}_rps"]) for end in ("", "_low", "_high"))) for row in (first, second)
+    ]
+    return ratio_of(*sides)
+
+
+def generators(results: Results) -> str:
+    """Return how far apart the load generators are at most, and how often the second was the limit itself."""
+    ratios = results.shape_ratios
     if ratios.empty:
         return ""
-    first, others = generator_of(cells, ""), listing(ordered(ratios["shape"]))
-    low, high = ratios.loc[ratios["ratio"].idxmin()], ratios.loc[ratios["ratio"].idxmax()]
-    ends = [f"{amount(row['ratio'], RATIOS)} ({row['system']}, {row['workload']})" for row in (low, high)]
-    text = f"{others} saw {ends[0]} to {ends[1]} the throughput that {first} saw of the same server"
-    bound = [_is_limit(cells, row) for row in ratios.to_dict("records")]
-    text += f"; in {sum(bound)} of {len(bound)} cells it was the limit itself"
-    medians = [_medians(cells, row) for row in ratios.to_dict("records")]
-    known = sorted(value for value in medians if pd.notna(value))
-    if known:
-        text += f"; the median service times that it saw were {amount(known[0], RATIOS)} to {amount(known[-1], RATIOS)} those of {first}"
-    return f"{text}."
+    sizes = pd.concat([ratios["ratio"], 1 / ratios["ratio"]], axis=1).max(axis=1)
+    row = ratios.loc[sizes.idxmax()]
+    tools = [generator_of(results.cells, ""), generator_of(results.cells, str(row["shape"]))]
+    ends = (row["ratio"], row["ratio_low"], row["ratio_high"])
+    if row["ratio"] < 1:
+        ends = (1 / row["ratio"], 1 / row["ratio_high"], 1 / row["ratio_low"])
+    more, less = tools if row["ratio"] < 1 else tools[::-1]
+    bound = sum(_is_limit(results.cells, each) for each in ratios.to_dict("records"))
+    first = f"{more} drove up to {factor(*ends)} as many requests as {less} ({row['system']}, {row['workload']})"
+    return sentence(first, f"; {tools[1]} was the limit in {bound} of {len(ratios)} cells")
 
 
-def _is_limit(cells: pd.DataFrame, row: Mapping[str, str]) -> bool:
+def _is_limit(cells: pd.DataFrame, row: Mapping[Any, Any]) -> bool:
     cell = cell_of(cells, row["system"], labelled(cells, row["workload"], row["shape"]))
     return cell is not None and bool(cell["bottleneck"] in GENERATOR_LIMITED)
 
 
-def _medians(cells: pd.DataFrame, row: Mapping[str, str]) -> float:
-    sides = [cell_of(cells, row["system"], labelled(cells, row["workload"], shape)) for shape in (row["shape"], "")]
-    first, second = (float(side["p50_s"]) if side is not None else float("nan") for side in sides)
-    return first / second
-
-
 def published(results: Results) -> str:
-    """Return the sentence about published and measured values, each column as a share of the first."""
-    rows, found, parts = results.published, columns(results.cells), []
+    """Return the factor between the first and another column as published and as measured, where it is largest."""
+    rows, titles, parts = results.published, columns(results.cells), []
     for system, source in rows[["system", "source"]].drop_duplicates().itertuples(index=False):
         own = rows[(rows["system"] == system) & (rows["source"] == source)]
-        first, *others = [workload for workload in found if workload in set(own["workload"])] or [""]
+        first, *others = [workload for workload in titles if workload in set(own["workload"])] or [""]
         for other in others:
-            there, here = (_share(frame, system, other, first) for frame in (own, measured(results.cells)))
+            there, here = (_share(frame, system, first, other) for frame in (own, measured(results.cells)))
             if pd.notna(here):
-                shares_said = (
-                    f"{amount(there, RATIOS)} {found[first]} as {source} published it, {amount(here, RATIOS)} here"
-                )
-                parts.append(f"{found[other]} is {shares_said} ({system})")
-    return f"Of another machine only ratios say something: {'; '.join(parts)}." if parts else ""
+                names = (titles[first], titles[other])
+                said = f"{source} published that {_more(names, there)}; here {_more(names, here)}"
+                parts.append((max(there, 1 / there), f"{said} ({system}; intervals not known)"))
+    return sentence(max(parts)[1]) if parts else ""
+
+
+def _more(names: tuple[str, str], ratio: float) -> str:
+    """Return which of two columns has more requests per second, as a factor of at least 1."""
+    more, less = names if ratio >= 1 else names[::-1]
+    return f"{more} is {amount(max(ratio, 1 / ratio), RATIOS)} {less}"
 
 
 def _share(cells: pd.DataFrame, system: str, workload: str, of: str) -> float:

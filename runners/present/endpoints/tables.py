@@ -77,7 +77,7 @@ def _busy_row(cell: pd.Series, tool: str, roles: list[str], pinning: Mapping[str
         else Cell("–", "takes no part", "muted")
         for role in roles
     ]
-    unsaturated = cell["bottleneck"] == "unsaturated"
+    unsaturated = cell["bottleneck"] == UNSATURATED
     near = f"nearest: {LIMITS[nearest(cell, pinning)]}" if unsaturated else ""
     return [Cell(cell["system"]), Cell(tool, kind="name"), *parts, Cell(LIMITS[cell["bottleneck"]], near, "name")]
 
@@ -101,12 +101,13 @@ def behind(backends: Mapping[str, BackendFacts]) -> Fragment:
 
 
 ROLES = ("server", "backend", "generator")
+UNSATURATED = "unsaturated"
 LIMITS = {
     "server": "the server",
     "generator": "the load generator",
     "both": "server and load generator",
     "backend": "the database",
-    "unsaturated": "nobody",
+    UNSATURATED: "nothing was busy",
 }
 
 
@@ -160,7 +161,7 @@ def generator_of(cells: pd.DataFrame, shape: str) -> str:
 
 def nearest(cell: Mapping[Any, Any], pinning: Mapping[str, str]) -> str:
     """Return the limit, or the role nearest to it: the role that used most of the busiest CPUs, as ``LIMITS`` names it."""
-    if cell["bottleneck"] != "unsaturated":
+    if cell["bottleneck"] != UNSATURATED:
         return str(cell["bottleneck"])
     busy = {role: cell[f"{role}_busy_fraction"] for role in ROLES if pd.notna(cell[f"{role}_busy_fraction"])}
     busiest = max(busy, key=lambda role: busy[role])

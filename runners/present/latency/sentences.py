@@ -10,8 +10,9 @@ import pandas as pd
 from runners.analyse.fixed_rates import in_bursts
 from runners.analyse.results import Results
 from runners.core.records import CONTROL, Interval, percentile_column
-from runners.core.units import RATIOS, TIMES, amount, listing, quantity
+from runners.core.units import TIMES
 from runners.present.kit.frames import cell_of, measured, workload_title
+from runners.present.kit.wording import factor, few, known, sentence
 from runners.present.latency.charts import BURSTS, NOT_RANKED, statistic_words
 from runners.stats.estimates import ratio_of
 
@@ -20,45 +21,41 @@ _RANKED = (50.0, 99.0)
 
 def conclusions(results: Results) -> list[str]:
     """Return what proxies add to the response time of direct access; of times in bursts only that they rank nothing."""
+    first = results.fixed_rate[-1:]
     cells = results.cells[results.cells["workload"].isin(results.fixed_rate)]
     if in_bursts(cells).any():
         return [f"{BURSTS} {NOT_RANKED}"]
-    found = [
-        added(results, workload, percentile_column(percentile))
-        for workload in results.fixed_rate
-        for percentile in _RANKED
-    ]
-    found += [bursts(results, again, workload) for again, workload in results.repeated.items()]
-    return [sentence for sentence in found if sentence]
+    found = [added(results, workload, percentile_column(each)) for workload in first for each in _RANKED]
+    found += [bursts(results, again, workload) for again, workload in results.repeated.items() if workload in first]
+    return [said for said in found if said]
 
 
 def added(results: Results, workload: str, statistic: str) -> str:
-    """Return which proxy adds least and most to direct access, and which are not told apart from the least, over common blocks."""
+    """Return which proxies add least to direct access, and which most, over the blocks that all have."""
     direct, blocks = results.baseline, results.latencies.cells
     names = [name for name, of in blocks if of == workload and name not in (direct, CONTROL)]
     if (direct, workload) not in blocks or not names:
         return ""
     found = {name: results.latencies.difference(workload, name, direct)[statistic] for name in names}
-    known = sorted((name for name in names if not math.isnan(found[name].value)), key=lambda name: found[name].value)
-    if not known:
+    order = sorted((name for name in names if not math.isnan(found[name].value)), key=lambda name: found[name].value)
+    if not order:
         return ""
-    title, own = at_rate(results.cells, workload), cell_of(results.cells, direct, workload)
-    base = f" ({_amount(own, statistic)})" if own is not None else ""
-    what = f"the {statistic_words(statistic)} response time of {direct}, direct access{base}"
-    least, most = known[0], known[-1]
-    if len(known) == 1:
-        return f"{title}: {least} adds {_signed(found[least])} to {what}."
-    apart = {
-        name: results.latencies.difference(workload, name, least, len(known))[statistic]
-        for name in known
-        if name != least
-    }
-    near = [name for name, interval in apart.items() if not interval.low > 0]
+    title, what = at_rate(results.cells, workload), f"{direct}'s {statistic_words(statistic)}"
+    least, most = order[0], order[-1]
+    if len(order) == 1:
+        return sentence(f"{title}: {least} adds {_signed(found[least])} to {what}")
+    apart = {name: _apart(results, workload, statistic, (name, least), len(order)) for name in order[1:]}
+    near = [name for name, difference in apart.items() if not difference.low > 0]
     if len(near) == len(apart):
-        ends = f"{least} {_signed(found[least])}, {most} {_signed(found[most])}"
-        return f"{title}: what the proxies add to {what} does not tell them apart: {ends}."
-    said = f"{title}: {least} adds least to {what}: {_signed(found[least])}; {most} most, {_signed(found[most])}."
-    return f"{said} Not told apart from {least}: {listing(near)}." if near else said
+        first = f"{title}: {what} does not tell the proxies apart: {least} adds {_signed(found[least])}"
+        return sentence(first, f", {most} {_signed(found[most])}")
+    adds = "add" if near else "adds"
+    first = f"{title}: {few([least, *near])} {adds} least to {what}, {_signed(found[least])}"
+    return sentence(first, f"; {most} most, {_signed(found[most])}")
+
+
+def _apart(results: Results, workload: str, statistic: str, pair: tuple[str, str], systems_count: int) -> Interval:
+    return results.latencies.difference(workload, *pair, systems_count)[statistic]
 
 
 def bursts(results: Results, again: str, workload: str) -> str:
@@ -70,15 +67,28 @@ def bursts(results: Results, again: str, workload: str) -> str:
         for second, first in pairs
         if second is not None and first is not None and second["system"] != CONTROL
     }
-    known = sorted((name for name in ratios if not math.isnan(ratios[name].value)), key=lambda name: ratios[name].value)
-    if not known:
+    order = sorted((name for name in ratios if not math.isnan(ratios[name].value)), key=lambda name: ratios[name].value)
+    if not order:
         return ""
     tools = [str(cells.loc[cells["workload"] == name, "generator"].iloc[0]) for name in (again, workload)]
-    ends = [
-        f"{quantity(ratios[name].value, ratios[name].low, ratios[name].high, RATIOS)} ({name})"
-        for name in dict.fromkeys((known[0], known[-1]))
-    ]
-    return f"{at_rate(cells, workload)}: with {tools[0]}'s bursts the p50 is {' to '.join(ends)} that of {tools[1]}."
+    title, low, high = at_rate(cells, workload), ratios[order[0]], ratios[order[-1]]
+    if low.value < 1:
+        longer = high.value * low.value >= 1
+        name, far = (order[-1], high) if longer else (order[0], _inverse(low))
+        how = "longer" if longer else "shorter"
+        return sentence(
+            f"{title}: with {tools[0]}'s bursts p50 is up to {_times(far)} {how} ({name}) than with {tools[1]}"
+        )
+    ends = [f"{_times(ratios[name])} ({name})" for name in dict.fromkeys((order[0], order[-1]))]
+    return sentence(f"{title}: with {tools[0]}'s bursts p50 is {' to '.join(ends)} that of {tools[1]}")
+
+
+def _inverse(ratio: Interval) -> Interval:
+    return Interval(1 / ratio.value, 1 / ratio.high, 1 / ratio.low)
+
+
+def _times(ratio: Interval) -> str:
+    return factor(ratio.value, ratio.low, ratio.high)
 
 
 def at_rate(cells: pd.DataFrame, workload: str) -> str:
@@ -92,9 +102,5 @@ def _interval(cell: Mapping[str, float], stem: str) -> Interval:
     return Interval(*(float(cell[f"{stem}{end}_s"]) for end in ("", "_low", "_high")))
 
 
-def _amount(cell: Mapping[str, float], statistic: str) -> str:
-    return amount(float(cell[statistic]), TIMES)
-
-
 def _signed(interval: Interval) -> str:
-    return quantity(interval.value, interval.low, interval.high, TIMES).replace("-", "−")
+    return known(interval.value, interval.low, interval.high, TIMES).replace("-", "−")

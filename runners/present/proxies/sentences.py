@@ -2,206 +2,194 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from runners.analyse.results import Results
 from runners.core.load import LEAST_OFFERED
+from runners.core.records import GENERATOR_LIMITED, Interval
 from runners.core.run_manifest import RelayNotes
-from runners.core.units import RATIOS, TIMES, format_size, listing, quantity
+from runners.core.units import TIMES, format_size
 from runners.present.kit.frames import (
-    backend_limited,
+    BACKEND,
     backend_name,
     cell_of,
-    is_client_bound,
-    leaders,
-    limit,
     measured,
+    ordered,
     without_control,
+    workload_title,
 )
+from runners.present.kit.wording import PER_SECOND, at_most, factor, few, known, sentence
 from runners.present.latency import sentences as latency_sentences
 from runners.present.latency.sentences import at_rate
-from runners.present.throughput import sentences
+from runners.stats.estimates import ratio_of
 
-_MOST_NAMED = 3
+_OPEN = (*GENERATOR_LIMITED, BACKEND)
+"""Limits under which a proxy could carry more than was measured."""
+
+
+def answer(results: Results) -> str:
+    """Return the proxies that need least CPU time for a connection, and how much more the last one needs."""
+    for workload in results.fixed_rate:
+        if said := cost(results, workload):
+            return said
+    return next(filter(None, (carried(results, each) for each in results.ranked)), "No proxy has a number.")
 
 
 def conclusions(results: Results) -> list[str]:
-    """Return the conclusions: first the headline (CPU time), and who shares its intervals, memory, capacity and relay cases.
-
-    What proxies add to the response time comes after them: see :mod:`runners.present.latency.sentences`.
-    """
-    notes = results.manifest.notes
-    costs = [_cost(results, workload) for workload in results.fixed_rate]
-    carried = [_capacity(results, workload) for workload in results.ranked]
-    shared = [_overlaps(results, workload) for workload in results.fixed_rate]
-    first = _said([*costs[:1], *shared[:1], _memory(results), *carried[:1], _relaying(notes)])
-    if first and results.profile == "quick":
-        first[0] = f"Smoke run, not evidence: {first[0]}"
-    rest = [
+    """Return the conclusions besides the answer, the most important first."""
+    first = answer(results)
+    found = [
+        kept_cost(results),
+        *capacities(results),
+        memory(results),
+        relay_cases(results.manifest.notes),
         *latency_sentences.conclusions(results),
-        *_failed_cases(notes),
-        *(said for pair in zip(costs[1:], shared[1:], strict=True) for said in pair),
-        *carried[1:],
     ]
-    rest += [said(results, workload) for workload in results.ranked for said in (_slower, _behind)]
-    rest += [_missed(results, workload) for workload in results.fixed_rate]
-    return [*first, *_said(rest)] if first else []
+    return at_most([said for said in found if said != first])
 
 
-def _said(found: Sequence[str]) -> list[str]:
-    return [sentence for sentence in found if sentence]
+def kept_cost(results: Results) -> str:
+    """Return the cost of a request on a connection that is kept: of the last load at a fixed rate."""
+    found = cost_workloads(results)
+    return cost(results, found[-1]) if len(found) > 1 else ""
 
 
-def _cost(results: Results, workload: str) -> str:
-    """Return the sentence about the proxies that need least and most CPU time, where their intervals do not overlap."""
-    rows, unit = _costs(results, workload), _unit(results, workload)
+def cost_workloads(results: Results) -> list[str]:
+    """Return the loads at a fixed rate that tell the costs: the first, and the last of another unit."""
+    first = results.fixed_rate[:1]
+    others = [each for each in results.fixed_rate if unit_of(results, each) != unit_of(results, first[0])]
+    return [*first, *others[-1:]]
+
+
+def capacities(results: Results) -> list[str]:
+    """Return who carries most with a connection for each request, and on kept connections: the first and the last load."""
+    return [carried(results, each) for each in ordered([*results.ranked[:1], *results.ranked[-1:]])]
+
+
+def cost(results: Results, workload: str) -> str:
+    """Return the proxies that need least CPU time at a rate, and how much more the last one needs."""
+    rows = costs(results, workload)
     if rows.empty:
         return ""
-    title, (least, most) = at_rate(results.cells, workload), (rows.iloc[0], rows.iloc[-1])
+    least, most = rows.iloc[0], rows.iloc[-1]
+    unit = unit_of(results, workload)
     if len(rows) == 1:
-        return f"{title}: {least['system']} needs {_time(least)} of CPU per {unit}."
-    if _overlap(least, most):
-        return (
-            f"{title}: CPU per {unit} does not tell the proxies apart: {least['system']} {_time(least)}, "
-            f"{most['system']} {_time(most)}."
-        )
-    return (
-        f"{title}: {least['system']} needs least CPU per {unit}, {_time(least)}; {most['system']} most, {_time(most)}."
-    )
+        return sentence(f"{least['system']} needs {_time(least)} of CPU per {unit}", "; no other proxy was measured")
+    near = tied(rows)
+    if len(near) == len(rows):
+        first = f"CPU per {unit} does not tell the proxies apart: {least['system']} {_time(least)}"
+        return sentence(first, f", {most['system']} {_time(most)}")
+    needs = "needs" if len(near) == 1 else "need"
+    more = ratio_of(_interval(most), _interval(least))
+    first = f"{few(near)} {needs} least CPU per {unit}, {_time(least)}"
+    return sentence(first, f"; {most['system']} needs {factor(more.value, more.low, more.high)}", " as much")
 
 
-def _overlaps(results: Results, workload: str) -> str:
-    """Return the sentence about proxies whose intervals overlap that of the least, or that of the most."""
-    rows = _costs(results, workload)
-    if len(rows) < 3 or _overlap(rows.iloc[0], rows.iloc[-1]):
-        return ""
-    ends = (rows.iloc[0], rows.iloc[-1])
-    parts = []
-    for end in ends:
-        near = [
-            row["system"]
-            for _, row in rows.iterrows()
-            if row["system"] not in {other["system"] for other in ends} and _overlap(row, end)
-        ]
-        parts += [f"{listing(near)} from {end['system']}"] if near else []
-    return f"{at_rate(results.cells, workload)}: not told apart by CPU time: {'; '.join(parts)}." if parts else ""
+def tied(rows: pd.DataFrame) -> list[str]:
+    """Return the proxy with the least CPU time, and those whose intervals overlap its own; rows as of :func:`costs`."""
+    return [str(row["system"]) for _, row in rows.iterrows() if _overlap(rows.iloc[0], row)] if len(rows) else []
 
 
-def _memory(results: Results) -> str:
-    """The least and the largest peak, of all launches and loads."""
-    peaks = _proxies(results).groupby("system", sort=False)["rss_peak_bytes"].max().dropna().sort_values(kind="stable")
+def memory(results: Results) -> str:
+    """Return the smallest and the largest peak of memory, over all launches and loads."""
+    peaks = peaks_bytes(results).sort_values(kind="stable")
     if len(peaks) < 2:
         return ""
-    least, most = ((name, format_size(peaks[name])) for name in (peaks.index[0], peaks.index[-1]))
-    return f"Peak memory over all loads: {least[0]} least, {least[1]}; {most[0]} most, {most[1]}."
+    least, most = (f"{peaks.index[place]} {format_size(peaks.iloc[place])}" for place in (0, -1))
+    return sentence(f"Peak memory over all loads is smallest with {least} and largest with {most}")
 
 
-def _capacity(results: Results, workload: str) -> str:
-    """The leader of a workload with its throughput, and what limited that."""
-    rows = leaders(results.comparisons, workload)
+def peaks_bytes(results: Results) -> pd.Series:
+    """Return proxy → its largest resident memory, over all launches and loads."""
+    return proxies(results).groupby("system", sort=False)["rss_peak_bytes"].max().dropna()
+
+
+def carried(results: Results, workload: str) -> str:
+    """Return the proxies that carry most of a load without a rate, beside direct access, and what limited them."""
+    rows = proxies(results)
+    rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
     if rows.empty:
         return ""
-    leader = rows["system_b"].iloc[0]
-    least = "at least " if is_client_bound(results.cells, leader, workload) else ""
-    rate = sentences.rate(results, leader, workload)
-    direct = ", direct access," if leader == results.baseline else ""
-    return f"{at_rate(results.cells, workload)}: {leader}{direct} completed most, {least}{rate}; {_limit(results, leader, workload)}."
-
-
-def _limit(results: Results, system: str, workload: str) -> str:
-    cell = cell_of(results.cells, system, workload)
-    if cell is None or cell["bottleneck"] == "unsaturated":
-        return "nothing was busy all the time"
-    if backend_limited(results.cells, workload, system):
-        return f"{backend_name(results.manifest.backends)} behind it was the limit, so this is the backend's throughput"
-    return f"limit: {limit(cell['bottleneck'], results.manifest.backends)}"
-
-
-def _slower(results: Results, workload: str) -> str:
-    """Return the sentence about proxies that are slower than the leader, if the backend limited neither."""
-    rows = leaders(results.comparisons, workload)
-    rows = rows[rows["verdict"] == "slower"].sort_values("ratio", kind="stable")
-    parts = [
-        f"{row['system_a']} {row['bound']} {quantity(row['ratio'], row['ratio_low'], row['ratio_high'], RATIOS)}".replace(
-            "  ", " "
+    best, title = rows.iloc[0], workload_title(results.cells, workload)
+    near = [str(row["system"]) for _, row in rows.iterrows() if _may_be_more(row, best)]
+    if best["bottleneck"] == BACKEND:
+        behind = backend_name(results.manifest.backends)
+        return sentence(
+            f"{title}: {behind} behind {best['system']} was the limit, so its {_rate(best)} is not the proxy's"
         )
-        for row in rows.to_dict("records")
-        if row["system_a"] != results.baseline
-        and not backend_limited(results.cells, workload, row["system_a"], row["system_b"])
-    ]
-    if not parts:
-        return ""
-    more = f"; and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
-    leader = rows["system_b"].iloc[0]
-    return f"{at_rate(results.cells, workload)}: slower than {leader}: {'; '.join(parts[:_MOST_NAMED])}{more}."
+    direct = cell_of(measured(results.cells), results.baseline, workload)
+    also = "" if direct is None else f"; direct access carries {_rate(direct)}"
+    said = f"{title}: {few(near)} {'carries' if len(near) == 1 else 'carry'} most, {_rate(best)}"
+    return sentence(said, also)
 
 
-def _behind(results: Results, workload: str) -> str:
-    """Return the sentence about proxies whose throughput the backend limited."""
-    names = list(_proxies(results)["system"].unique())
-    limited = backend_limited(results.cells, workload, *names)
-    if not limited:
-        return ""
-    backend = backend_name(results.manifest.backends)
-    these, them, who = (
-        ("This throughput is", "it", "proxy") if len(limited) == 1 else ("These throughputs are", "them", "proxies")
-    )
-    said = f"{these} the backend's; comparisons with {them} say nothing about the {who}."
-    return f"{at_rate(results.cells, workload)}: {backend} was the limit of {listing(limited)}. {said}"
+def _may_be_more(row: pd.Series, best: pd.Series) -> bool:
+    """Return whether a proxy may carry as much as the best: its limit was another's, or the intervals overlap or are unknown."""
+    apart = row["throughput_high_rps"] < best["throughput_low_rps"]
+    return bool(row["system"] == best["system"] or row["bottleneck"] in _OPEN or not apart)
 
 
-def _relaying(notes: Mapping[str, RelayNotes | None]) -> str:
-    """Return the sentence about the failed cases of each proxy."""
+def _rate(row: Mapping[str, Any]) -> str:
+    least = "at least " if row["bottleneck"] in GENERATOR_LIMITED else ""
+    return least + known(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], PER_SECOND)
+
+
+def relay_cases(notes: Mapping[str, RelayNotes | None]) -> str:
+    """Return which proxies failed cases of half-closed connections, resets and slow readers, and how many passed all."""
     tried = {system: found for system, found in notes.items() if found is not None}
     if not tried:
         return ""
-    counts: dict[tuple[bool, str], list[str]] = {}
-    for system, found in tried.items():
-        failed = len(found.failed)
-        said = f"failed {failed} of {found.tried} cases" if failed else f"passed all {found.tried} cases"
-        counts.setdefault((failed == 0, said), []).append(system)
-    ranked = sorted(counts.items(), key=lambda item: item[0][0])
-    parts = [f"{listing(names)} {'each ' if len(names) > 1 else ''}{said}" for (_, said), names in ranked]
-    return f"Relaying of half-closed connections, resets and slow readers: {'; '.join(parts)}."
+    failed = sorted((name for name in tried if tried[name].failed), key=lambda name: -len(tried[name].failed))
+    passed = len(tried) - len(failed)
+    if not failed:
+        return sentence(f"All {passed} proxies pass all cases of half-closed connections, resets and slow readers")
+    worst = tried[failed[0]]
+    most = f" (at most {len(worst.failed)} of {worst.tried})"
+    first = f"{few(failed)} {'fails' if len(failed) == 1 else 'fail'} cases of half-closed connections, resets or slow readers"
+    return sentence(first + most, f"; {passed} {'passes' if passed == 1 else 'pass'} all" if passed else "")
 
 
-def _failed_cases(notes: Mapping[str, RelayNotes | None]) -> list[str]:
-    """One sentence for each case that a proxy failed."""
-    cases: dict[str, list[str]] = {}
-    for system, found in notes.items():
-        for note in found.failed if found is not None else ():
-            cases.setdefault(note.case, []).append(system)
-    return [f"Relaying case failed by {listing(names)}: {case}." for case, names in cases.items()]
-
-
-def _missed(results: Results, workload: str) -> str:
-    """Return the sentence about systems that did not reach the offered rate, so that their times are not of that rate."""
+def threats_of_proxies(results: Results) -> list[str]:
+    """Return threats to these numbers: rates that were not reached, and throughputs that are the backend's."""
     rows = measured(results.cells)
-    rows = rows[(rows["workload"] == workload) & (rows["achieved_fraction"] < LEAST_OFFERED)]
-    parts = [f"{row.system} {row.achieved_fraction:.1%}" for row in rows.itertuples()]
-    return (
-        f"{at_rate(results.cells, workload)}: achieved less than 99 % of the rate: {listing(parts)}; their times are those of less load."
-        if parts
-        else ""
-    )
+    found = []
+    limited = proxies(results)
+    limited = limited[limited["bottleneck"] == BACKEND]
+    if len(limited):
+        behind = backend_name(results.manifest.backends)
+        names = few([f"{row.system} ({row.workload})" for row in limited.itertuples()])
+        found.append(f"{behind} behind the proxy was the limit of {names}: these throughputs are not the proxy's.")
+    for workload in results.fixed_rate:
+        slow = rows[(rows["workload"] == workload) & (rows["achieved_fraction"] < LEAST_OFFERED)]
+        names = few([f"{row.system} {row.achieved_fraction:.1%}" for row in slow.itertuples()])
+        if names:
+            found.append(f"{at_rate(results.cells, workload)}: less than 99 % of the rate achieved by {names}.")
+    return found
 
 
-def _proxies(results: Results) -> pd.DataFrame:
+def proxies(results: Results) -> pd.DataFrame:
+    """Return the cells of proxies that have a number."""
     cells = without_control(measured(results.cells))
     return cells[cells["system"] != results.baseline]
 
 
-def _costs(results: Results, workload: str) -> pd.DataFrame:
-    """The proxies' cells of a workload, by CPU time."""
-    rows = _proxies(results)
+def costs(results: Results, workload: str) -> pd.DataFrame:
+    """Return the proxies' cells of a workload, by CPU time from the least."""
+    rows = proxies(results)
     rows = rows[(rows["workload"] == workload) & rows["cpu_per_request_s"].notna()]
     return rows.sort_values("cpu_per_request_s", kind="stable")
 
 
-def _time(row: pd.Series) -> str:
-    return quantity(row["cpu_per_request_s"], row["cpu_per_request_low_s"], row["cpu_per_request_high_s"], TIMES)
+def _interval(row: Mapping[str, float]) -> Interval:
+    return Interval(*(float(row[f"cpu_per_request{end}_s"]) for end in ("", "_low", "_high")))
+
+
+def _time(row: Mapping[str, float]) -> str:
+    interval = _interval(row)
+    return known(interval.value, interval.low, interval.high, TIMES)
 
 
 def _overlap(less: pd.Series, more: pd.Series) -> bool:
@@ -210,9 +198,9 @@ def _overlap(less: pd.Series, more: pd.Series) -> bool:
     return not low["cpu_per_request_high_s"] < high["cpu_per_request_low_s"]
 
 
-def _unit(results: Results, workload: str) -> str:
-    """Return the unit of a request: a connection where each has one of its own."""
+def unit_of(results: Results, workload: str) -> str:
+    """Return the unit of a request: a new connection where each has one of its own."""
     shapes = set(results.cells.loc[results.cells["workload"] == workload, "shape"])
     loads = results.manifest.rates.loads if results.manifest.rates else []
     single = {load.shape.name for load in loads if load.shape.keepalive_requests == 1}
-    return "connection" if shapes & single else "request"
+    return "new connection" if shapes & single else "request"

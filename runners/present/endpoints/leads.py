@@ -1,0 +1,63 @@
+"""Who leads each column of the published table: one server, or none where two are not told apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from runners.analyse.results import Results
+from runners.present.endpoints.tables import columns, title_of
+from runners.present.kit.frames import has_errors
+from runners.present.kit.standing import Standing, standing
+
+
+@dataclass(frozen=True)
+class Column:
+    """A workload that is a column of the published table, with the place of each system in it."""
+
+    title: str
+    found: Standing
+    server: str
+    apart: list[dict[str, Any]]
+
+    @property
+    def is_led(self) -> bool:
+        """Return whether one server leads all others."""
+        return bool(self.apart)
+
+
+def clearest(found: list[Column]) -> Column:
+    """Return the column that is led most clearly, of those that the server leads which leads most of them."""
+    led = [each for each in found if each.is_led]
+    server = Counter(each.server for each in led).most_common(1)[0][0]
+    return max((each for each in led if each.server == server), key=_least_factor)
+
+
+def _least_factor(column: Column) -> float:
+    """Return the least factor by which a column's leader leads the next server; 1 where it is not known."""
+    high = float(column.apart[0]["ratio_high"])
+    return 1 / high if pd.notna(high) else 1.0
+
+
+def placed_columns(results: Results) -> list[Column]:
+    """Return the columns of the published table with a leader, each with those rows of other servers that it beats.
+
+    Other systems of the leader's own server, as with another decoder, are no other server; where a tie is with another
+    server, no server leads.
+    """
+    found = []
+    servers = results.cells.drop_duplicates("system").set_index("system")["server"].to_dict()
+    for workload, title in columns(results.cells).items():
+        place = standing(results, workload)
+        if place is None:
+            continue
+        own = servers[place.leader]
+        unranked = [name for name in place.aside if not has_errors(results.cells, name, workload)]
+        open_to = [*(str(row["system_a"]) for row in place.ties), *unranked]
+        led = not place.limited and all(servers[name] == own for name in open_to)
+        apart = [row for row in place.behind if servers[row["system_a"]] != own] if led else []
+        found.append(Column(title_of(results.cells, workload, title), place, str(own), apart))
+    return found

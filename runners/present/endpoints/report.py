@@ -1,0 +1,55 @@
+"""The report about endpoints: its answer, decision table, main chart, and the sentences of its further questions."""
+
+from __future__ import annotations
+
+from runners.analyse.results import Results
+from runners.core.records import GENERATOR_LIMITED
+from runners.core.units import RATIOS, amount
+from runners.present import how_sure as certainty
+from runners.present.endpoints import charts, sentences
+from runners.present.endpoints.tables import columns, title_of
+from runners.present.kit.decision import decision_table as table_of
+from runners.present.kit.frames import measured, without_control
+from runners.present.kit.markup import Fragment
+from runners.present.kit.standing import by_workload
+from runners.present.kit.theme import Chart
+
+answer = sentences.answer
+conclusions = sentences.conclusions
+how_sure = certainty.how_sure
+
+
+def decision_table(results: Results) -> Fragment:
+    """Return the table of what to choose: a row a system, a column a workload."""
+    heads = {label: (title_of(results.cells, label, title), "") for label, title in columns(results.cells).items()}
+    values, found, tied = by_workload(results, heads)
+    return table_of(
+        "Requests/s of each workload; below: how many times as many its leader completes, 95 % interval",
+        values,
+        found,
+        tied,
+        notes=["Rows: by the number of workloads led or tied for. ≥: the load generator was the limit."],
+    )
+
+
+def message(results: Results) -> str:
+    """Return the title of the main chart: how far the servers are apart, at least and at most."""
+    spans = {}
+    for label, title in columns(results.cells).items():
+        rows = without_control(measured(results.cells))
+        rows = rows[rows["workload"] == label].sort_values("throughput_rps", kind="stable")
+        if len(rows) > 1:
+            slowest, fastest = rows.iloc[0], rows.iloc[-1]
+            size = float(fastest["throughput_rps"] / slowest["throughput_rps"])
+            sign = "≥ " if fastest["bottleneck"] in GENERATOR_LIMITED else ""
+            spans[title_of(results.cells, label, title)] = (size, f"{sign}{amount(size, RATIOS)}")
+    if not spans:
+        return "Requests per second"
+    order = sorted(spans, key=lambda title: -spans[title][0])
+    ends = [f"{spans[title][1]} on {title}" for title in dict.fromkeys((order[0], order[-1]))]
+    return f"From the slowest to the fastest server: {'; '.join(ends)}"
+
+
+def main_chart(results: Results) -> Chart:
+    """Return the chart of requests per second by endpoint."""
+    return charts.requests_by_endpoint(results.cells, results.published)

@@ -1,0 +1,100 @@
+"""The report of the machine: whether it is fit to measure, what disturbs it, and what the load generators can drive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runners.analyse.load_generators import driven
+from runners.analyse.results import Results
+from runners.core.records import GENERATOR_LIMITED
+from runners.core.units import PERCENT, RATES, TIMES, amount, quantity
+from runners.present import how_sure as certainty, load_generators, machine
+from runners.present.kit.decision import note
+from runners.present.kit.frames import measured, without_control
+from runners.present.kit.markup import Fragment, joined
+from runners.present.kit.theme import Chart
+
+how_sure = certainty.how_sure
+_GOOD = "good"
+
+
+def answer(results: Results) -> str:
+    """Return the rate up to which servers can be compared here, and how many findings need a change."""
+    seen = results.manifest.about_machine
+    findings = seen.preflight if seen else []
+    bad = sum(finding.level != _GOOD for finding in findings)
+    rest = f"; {bad} of {len(findings)} preflight findings need a change" if findings else ""
+    row = _ceiling(results)
+    if row is None:
+        return f"The load generator's ceiling on this machine is not known{rest}."
+    rate = quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
+    least = "" if row["bottleneck"] in GENERATOR_LIMITED else "at least "
+    return f"On this machine the load generator drives {least}{rate}{rest}."
+
+
+def _ceiling(results: Results) -> dict[str, Any] | None:
+    """Return the cell of the fixed response, which is the first system, in the run's own load."""
+    rows = without_control(measured(results.cells))
+    rows = rows[(rows["system"] == results.baseline) & (rows["shape"] == "")]
+    return None if rows.empty else rows.loc[rows["throughput_rps"].idxmax()].to_dict()
+
+
+def decision_table(results: Results) -> Fragment:
+    """Return the preflight's findings that need a change."""
+    seen = results.manifest.about_machine
+    findings = [finding for finding in (seen.preflight if seen else []) if finding.level != _GOOD]
+    good = len(seen.preflight) - len(findings) if seen else 0
+    return joined(machine.preflight(findings), note(f"{good} findings are good; all stand in the details."))
+
+
+def message(results: Results) -> str:
+    """Return how steady the slowest CPU is while nothing runs."""
+    samples = results.idle_speed
+    if samples.empty:
+        return "No probe saw the idle machine"
+    shares = {cpu: rows["mean_hz"] / rows["mean_hz"].quantile(0.98) for cpu, rows in samples.groupby("cpu")}
+    cpu = min(shares, key=lambda name: float(shares[name].mean()))
+    return f"Idle, the least steady CPU ({cpu}) runs at {amount(float(shares[cpu].mean()), PERCENT)} of its best speed"
+
+
+def main_chart(results: Results) -> Chart:
+    """Return the chart of the idle CPUs' speed."""
+    return machine.idle_speed(results.idle_speed)
+
+
+def ceilings(results: Results) -> list[str]:
+    """Return sentences on the limit of the ceiling, and on the load generators against the fixed response."""
+    row, found = _ceiling(results), []
+    if row is not None and row["bottleneck"] not in GENERATOR_LIMITED:
+        busy = amount(float(row["generator_busy_fraction"]), PERCENT)
+        found.append(f"The load generator used {busy} of its CPUs for that: {results.baseline} was the limit.")
+    rows = driven(results.cells)
+    if len(rows) > 1:
+        rows = rows.sort_values("throughput_rps", ascending=False)
+        ends = [f"{each['generator']} {amount(each['throughput_rps'], RATES)}" for each in rows.to_dict("records")]
+        found.append(
+            f"Against the same fixed response, {ends[0]} is the most that a load generator drives and {ends[-1]} the least."
+        )
+    return found
+
+
+def times(results: Results) -> list[str]:
+    """Return sentences on schedules, on known response times, and on known delays."""
+    return [*load_generators.sentences(results), *_delays(results)]
+
+
+def _delays(results: Results) -> list[str]:
+    rows = machine.delayed(results)
+    if rows.empty:
+        return []
+    off = rows["p50_s"] - rows["nominal_s"]
+    worst = rows.loc[off.abs().idxmax()]
+    return [
+        f"Medians of known delays are off by {amount(off.min(), TIMES)} to {amount(off.max(), TIMES)}, most for {worst['system']} at "
+        f"{amount(worst['nominal_s'], TIMES)}."
+    ]
+
+
+def conclusions(results: Results) -> list[str]:
+    """Return the sentences of all further questions."""
+    return [*ceilings(results), *times(results)]
