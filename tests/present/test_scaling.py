@@ -4,9 +4,9 @@ import pytest
 
 from runners.analyse.results import analyse
 from runners.analyse.scaling import scaling_of
-from runners.present.kit.markup import Fragment
 from runners.present.kit.theme import Chart
-from runners.present.scaling import charts, sentences, tables
+from runners.present.kit.wording import MOST_WORDS, words_count
+from runners.present.scaling import charts, report, sentences, tables
 from tests.analyse import grown
 
 
@@ -22,37 +22,47 @@ def narrow(tmp_path_factory):
     return results, scaling_of(results)
 
 
-def test_the_headline_says_who_grows_most_and_least_and_how_far_from_ideal(wide):
-    said = sentences.conclusions(*wide)
-    assert said[0].startswith(
-        "decode, 10 operations: on 16 CPUs a system serves this multiple of its throughput on 1: fast+a 12"
-    )
-    assert "slow+b 5" in said[0]
-    assert said[0].count("of ideal growth") == 2
+def test_the_answer_says_who_grows_most_and_least(wide):
+    said = report.answer(wide[0])
+    assert said.startswith("decode, 10 operations on 16 CPUs: fast+a serves 12")
+    assert "its throughput on 1; slow+b 5" in said
 
 
-def test_the_law_is_told_with_its_intervals_and_a_peak_that_is_near(wide):
-    (told,) = [text for text in sentences.conclusions(*wide) if "Universal Scalability Law" in text]
-    assert "fast+a contention 2.0" in told
-    assert "slow+b contention 10" in told
-    assert "highest at 2" in told.partition("slow+b")[2]
-    assert "highest" not in told.partition("slow+b")[0]
+def test_contention_is_told_with_its_interval_of_the_least_and_the_most(wide):
+    (told,) = sentences.reasons(*wide)
+    assert told.startswith("decode, 10 operations: contention is 2.0")
+    assert "with fast+a, 10" in told
+    assert told.endswith("with slow+b.")
 
 
-def test_the_cost_of_a_request_is_told_with_the_rate_and_what_was_shared(wide, narrow):
-    (told,) = [text for text in sentences.conclusions(*wide) if "a request costs" in text]
-    assert "at 1,000/s: on 16 CPUs a request costs" in told
+def test_the_cost_of_a_request_is_told_with_what_was_shared(wide, narrow):
+    (told,) = sentences.costs(*wide)
+    assert told.startswith("decode, 10 operations: a request costs on 16 CPUs 1.4")
+    assert "the CPU time of 1 CPU with" in told
     assert "shared" not in told
-    (told,) = [text for text in sentences.conclusions(*narrow) if "a request costs" in text]
-    assert "on 2 CPUs, shared with the load generator, a request costs" in told
+    (told,) = sentences.costs(*narrow)
+    assert "a request costs on 2 shared CPUs 1.1" in told
 
 
-def test_one_server_cpu_says_what_a_larger_machine_adds_in_the_place_of_a_chart(wide, narrow):
-    assert isinstance(charts.speedup(*narrow), Fragment)
-    assert "Servers have 1 CPU here: 2 would add speed-up and efficiency" in charts.speedup(*narrow).text
+def test_one_server_cpu_says_what_a_larger_machine_adds_and_shows_its_throughputs(wide, narrow):
+    assert "Servers have 1 CPU here: 2 would add speed-up and efficiency" in sentences.reasons(*narrow)[-1]
     assert sentences.larger_machine(wide[1]) == ""
-    said = sentences.conclusions(*narrow)
-    assert said[0].startswith("Smoke run, not evidence: decode, 10 operations on 1 CPU: fast+a serves most, 40")
+    assert report.answer(narrow[0]).startswith("decode, 10 operations on 1 CPU: fast+a serves most, 40")
+    assert isinstance(report.main_chart(narrow[0]), Chart)
+
+
+@pytest.mark.parametrize("which", ["wide", "narrow"])
+def test_every_sentence_is_short_and_stands_once(request, which):
+    results, _ = request.getfixturevalue(which)
+    said = [report.answer(results), *report.conclusions(results), *report.how_sure(results)]
+    assert len(set(said)) == len(said)
+    assert {text: words_count(text) for text in said if words_count(text) > MOST_WORDS} == {}
+
+
+def test_the_decision_table_has_growth_where_there_is_some(wide, narrow):
+    assert "speed-up" in report.decision_table(wide[0]).text
+    assert "speed-up" not in report.decision_table(narrow[0]).text
+    assert "2 CPUs, shared" in report.decision_table(narrow[0]).text
 
 
 @pytest.mark.parametrize("draw", [charts.throughput, charts.speedup, charts.cost])
@@ -89,9 +99,10 @@ def test_tables_have_a_line_for_each_system_and_number_of_cpus(wide, narrow):
 def test_a_load_generator_that_was_the_limit_makes_bounds_that_are_named(tmp_path):
     results = analyse(grown.run_of(tmp_path, limited_from=8))
     scaling = scaling_of(results)
-    said = sentences.conclusions(results, scaling)
-    assert "fast+a at least " in said[0]
-    assert any("the load generator was the limit of fast+a from 8 CPUs on" in text for text in said)
+    assert "fast+a serves at least " in report.answer(results)
+    assert any(
+        "the load generator was the limit of fast+a from 8 CPUs on" in text for text in report.conclusions(results)
+    )
     assert charts.speedup(results, scaling).png()
 
 

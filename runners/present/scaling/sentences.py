@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -10,29 +10,39 @@ import pandas as pd
 from runners.analyse.fixed_rates import base_titles
 from runners.analyse.results import Results
 from runners.analyse.scaling import Scaling
-from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, listing, quantity
+from runners.core.units import PERCENT, RATES, RATIOS, quantity, shortlist
 from runners.present.kit.frames import ordered, without_control
+from runners.present.kit.wording import sentence
 from runners.stats.scalability import LEAST_COUNTS, Scalability, cpu_counts
 
 _NEEDED = next(most for most in range(1, 1000) if len(cpu_counts(most)) >= LEAST_COUNTS)
 """Server CPUs from which on there are enough counts for the Universal Scalability Law."""
-_BEYOND = 2
-"""A law is not followed further than this multiple of the largest measured number of CPUs."""
 
 
-def conclusions(results: Results, scaling: Scaling) -> list[str]:
-    """Return the conclusions, the headline first: the growth of the first workload, or why there is none."""
+def answer(results: Results, scaling: Scaling) -> str:
+    """Return the answer: the growth of the first workload, or its throughputs where there is one number of CPUs."""
     bases = ordered(scaling.growth["base_workload"])
-    found = [grown(results, scaling, base) for base in bases]
-    costs = [dearer(results, scaling, base) for base in ordered(scaling.costs["base_workload"])]
-    laws = [explained(results, scaling, base) for base in bases]
-    said = [text for text in (*found[:1], *costs[:1], *laws[:1], larger_machine(scaling)) if text]
-    said += [text for text in (*found[1:], *costs[1:], *laws[1:], *limited(results, scaling)) if text]
-    if not said:
-        said = ["No system has a number on any number of CPUs."]
-    if results.profile == "quick":
-        said[0] = f"Smoke run, not evidence: {said[0]}"
-    return said
+    return grown(results, scaling, bases[0]) if bases else "No system has a number on any number of CPUs."
+
+
+def others(results: Results, scaling: Scaling) -> list[str]:
+    """Return the growth of the other workloads."""
+    return [grown(results, scaling, base) for base in ordered(scaling.growth["base_workload"])[1:]]
+
+
+def costs(results: Results, scaling: Scaling) -> list[str]:
+    """Return the sentences about the CPU time of a request, one for each workload."""
+    return _known(dearer(results, scaling, base) for base in ordered(scaling.costs["base_workload"]))
+
+
+def reasons(results: Results, scaling: Scaling) -> list[str]:
+    """Return what keeps the systems from growing, and what a larger machine would show."""
+    laws = _known(explained(results, scaling, base) for base in ordered(scaling.growth["base_workload"]))
+    return [*laws[:1], *_known([larger_machine(scaling)])]
+
+
+def _known(found: Iterable[str]) -> list[str]:
+    return [text for text in found if text]
 
 
 def grown(results: Results, scaling: Scaling, base: str) -> str:
@@ -47,11 +57,11 @@ def grown(results: Results, scaling: Scaling, base: str) -> str:
     known = rows[rows["cpus_count"] == rows["cpus_count"].max()].sort_values(
         "speedup_ratio", ascending=False, kind="stable"
     )
-    ends = [row for _, row in (known if len(known) < 2 else known.iloc[[0, -1]]).iterrows()]
-    shares = [f"{amount(row['efficiency_ratio'], PERCENT)} of ideal growth" for row in ends]
-    said = [f"{row['system']} {_speedup(row)}, {share}" for row, share in zip(ends, shares, strict=True)]
+    best, *rest = [row for _, row in (known if len(known) < 2 else known.iloc[[0, -1]]).iterrows()]
     fewest, most = int(rows["cpus_count"].min()), int(rows["cpus_count"].max())
-    return f"{title}: on {_cpus(most)} a system serves this multiple of its throughput on {fewest}: {'; '.join(said)}."
+    first = f"{title} on {_cpus(most)}: {best['system']} serves {_speedup(best)} its throughput on {fewest}"
+    clauses = [f"; {row['system']} {_speedup(row)}" for row in rest]
+    return sentence(first, *clauses, f"; ideal is {best['ideal_ratio']:.3g} ×")
 
 
 def _speedup(row: Mapping[str, Any]) -> str:
@@ -62,9 +72,9 @@ def _speedup(row: Mapping[str, Any]) -> str:
 
 def _at_one_count(rows: pd.DataFrame, title: str) -> str:
     rows = rows.sort_values("throughput_rps", ascending=False, kind="stable")
-    parts = [f"{row['system']} serves {{}}, {_rate(row)}" for _, row in rows.iterrows()]
-    ends = [parts[0].format("most"), *(part.format("least") for part in parts[1:][-1:])]
-    return f"{title} on {_cpus(int(rows['cpus_count'].iloc[0]))}: {'; '.join(ends)}."
+    first, *rest = [f"{row['system']} serves {{}}, {_rate(row)}" for _, row in rows.iterrows()]
+    where = f"{title} on {_cpus(int(rows['cpus_count'].iloc[0]))}"
+    return sentence(f"{where}: {first.format('most')}", *(f"; {each.format('least')}" for each in rest[-1:]))
 
 
 def _rate(row: Mapping[str, Any]) -> str:
@@ -87,11 +97,11 @@ def dearer(results: Results, scaling: Scaling, base: str) -> str:
     fewest, most = int(rows["cpus_count"].min()), int(rows["cpus_count"].max())
     rows = rows[rows["cpus_count"] == most].sort_values("cost_ratio", kind="stable")
     ends = [row for _, row in (rows if len(rows) < 2 else rows.iloc[[0, -1]]).iterrows()]
-    first, *others = [f"{_cost(row)} with {row['system']} ({amount(row['cpu_per_request_s'], TIMES)})" for row in ends]
-    first = first.replace(" with ", f" the CPU time of {_cpus(fewest)} with ", 1)
-    shared = ", shared with the load generator," if rows["shared"].any() else ""
-    said = f"{base_titles(results.manifest)[base]} at {rate:,.0f}/s: on {_cpus(most)}{shared} a request costs"
-    return f"{said} {listing([first, *others])}."
+    best, *rest = [f"{_cost(row)} with {row['system']}" for row in ends]
+    where = f"{most} shared CPUs" if rows["shared"].any() else _cpus(most)
+    said = f"{base_titles(results.manifest)[base]}: a request costs on {where} {best}"
+    said = said.replace(" with ", f" the CPU time of {_cpus(fewest)} with ", 1)
+    return sentence(said, *(f", {each}" for each in rest))
 
 
 def _cost(row: Mapping[str, Any]) -> str:
@@ -104,15 +114,12 @@ def explained(results: Results, scaling: Scaling, base: str) -> str:
     if not laws:
         return ""
     names = sorted(laws, key=lambda name: laws[name].contention.value)
-    parts = [f"{name} {_law(laws[name], scaling)}" for name in dict.fromkeys([names[0], names[-1]])]
-    return f"{base_titles(results.manifest)[base]}, by the Universal Scalability Law: {'; '.join(parts)}."
+    first, *rest = [f"{_contention(laws[name])} with {name}" for name in dict.fromkeys([names[0], names[-1]])]
+    return sentence(f"{base_titles(results.manifest)[base]}: contention is {first}", *(f", {each}" for each in rest))
 
 
-def _law(law: Scalability, scaling: Scaling) -> str:
-    contention, coherency = law.contention, law.coherency
-    text = f"contention {quantity(contention.value, contention.low, contention.high, PERCENT)}"
-    text += f", coherency {quantity(coherency.value, coherency.low, coherency.high, PERCENT)}"
-    return f"{text}, highest at {law.peak:.0f} CPUs" if law.peak <= _BEYOND * scaling.counts[-1] else text
+def _contention(law: Scalability) -> str:
+    return quantity(law.contention.value, law.contention.low, law.contention.high, PERCENT)
 
 
 def larger_machine(scaling: Scaling) -> str:
@@ -120,12 +127,12 @@ def larger_machine(scaling: Scaling) -> str:
     count = scaling.server_cpus_count
     if len(scaling.counts) >= LEAST_COUNTS:
         return ""
-    law = f"{_NEEDED} server CPUs add the fit of the Universal Scalability Law (about {2 * _NEEDED} CPUs in all)"
     if count >= _NEEDED:
         return f"The Universal Scalability Law needs {LEAST_COUNTS} numbers of CPUs, and {len(scaling.counts)} were measured."
+    law = f"{_NEEDED} the fit of the Universal Scalability Law"
     if count > 1:
-        return f"{count} server CPUs show speed-up and efficiency; {law}."
-    return f"Servers have 1 CPU here: 2 would add speed-up and efficiency (about 4 CPUs in all), and {law}."
+        return f"A machine with more server CPUs would add from {law}."
+    return f"Servers have 1 CPU here: 2 would add speed-up and efficiency, {law}."
 
 
 def limited(results: Results, scaling: Scaling) -> list[str]:
@@ -136,7 +143,7 @@ def limited(results: Results, scaling: Scaling) -> list[str]:
     for base, own in rows.groupby("base_workload", sort=False):
         firsts = own.groupby("system", sort=False)["cpus_count"].min()
         parts = [f"{system} from {_cpus(int(count))} on" for system, count in firsts.items()]
-        found.append(f"{titles[str(base)]}: the load generator was the limit of {listing(parts)}; no law uses these.")
+        found.append(f"{titles[str(base)]}: the load generator was the limit of {shortlist(parts)}.")
     return found
 
 
