@@ -42,6 +42,7 @@ JSON_BOUNDARY = {
     "runners.store.ledger": "reads and writes records",
     "runners.store.migrations": "content of older schemas",
     "runners.store.runs": "reads summary.json",
+    "runners.analyse.standings": "reads summary.json",
     "runners.analyse.summary": "writes summary.json",
 }
 STATISTICS = {"numpy", "pandas", "scipy", "statsmodels", "runners"}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from runners.analyse.comparisons import compare_sides
 from runners.analyse.results import Results
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, Row
 from runners.stats.estimates import as_columns
 from runners.stats.scalability import Scalability, fit
 from runners.stats.verdicts import bound
@@ -33,7 +32,7 @@ _ITSELF = Interval(1.0, math.nan, math.nan)
 
 @dataclass(frozen=True)
 class Scaling:
-    """What a run says of growth with CPUs.
+    """The growth with CPUs that a run shows.
 
     Attributes
     ----------
@@ -57,7 +56,7 @@ class Scaling:
 
     @property
     def counts(self) -> list[int]:
-        """The numbers of CPUs with a throughput, ascending."""
+        """Return the numbers of CPUs with a throughput, ascending."""
         return sorted(int(count) for count in self.growth.loc[self.growth["status"] == "ok", "cpus_count"].unique())
 
 
@@ -83,7 +82,7 @@ def _families(cells: pd.DataFrame) -> Iterator[pd.DataFrame]:
         yield rows.sort_values("cpus_count", kind="stable")
 
 
-def _growth(results: Results, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _growth(results: Results, rows: pd.DataFrame) -> Iterator[Row]:
     measured = rows[rows["status"] == "ok"]
     for row in rows.to_dict("records"):
         if row["status"] != "ok":
@@ -108,7 +107,7 @@ def _busy(results: Results, system: str, workload: str) -> dict[str, float]:
     return {name: float(own[name].median()) for name in _BUSY}
 
 
-def _costs(results: Results, rows: pd.DataFrame, planned: int) -> Iterator[dict[str, Any]]:
+def _costs(results: Results, rows: pd.DataFrame, planned: int) -> Iterator[Row]:
     launches = {label: _cpu_s(results, str(rows["system"].iloc[0]), label) for label in rows["workload"]}
     first = next((label for label in rows["workload"] if len(launches[label])), None)
     for row in rows.to_dict("records"):

@@ -1,4 +1,4 @@
-"""Who leads each workload, and by how much: read from the ``summary.json`` of a run, for the terminal, the index and the history."""
+"""The leader of each workload, and its lead: read from the ``summary.json`` of a run, for the terminal, the index and the history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands print for people: as wide as the terminal; elsewhere each row of a table in one line, without colours.
+"""Output of the commands for people: as wide as the terminal; elsewhere each row of a table in one line, without colours.
 
 rich reads ``NO_COLOR``, ``COLUMNS`` and ``TERM``.
 """

@@ -16,7 +16,7 @@ Shown = TypeVar("Shown", contravariant=True)
 
 
 class Subject(Protocol[Shown]):
-    """What a notebook is about: a module with these functions, for example :mod:`runners.present.throughput.report`.
+    """The subject of a notebook: a module with these functions, for example :mod:`runners.present.throughput.report`.
 
     A sentence has at most 25 words, and no sentence says what another one says.
     """

@@ -1,4 +1,4 @@
-"""How sure a run is, in three sentences: its intervals, its control, its valid trials."""
+"""Three sentences on how sure a run is: its intervals, its control, its valid trials."""
 
 from __future__ import annotations
 

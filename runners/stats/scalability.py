@@ -36,11 +36,16 @@ class Scalability:
 
     Attributes
     ----------
-    rate_rps : λ, the throughput of one CPU
-    contention : σ
-    coherency : κ
-    misfit_ratio : the largest relative distance of a mean throughput from the law
-    peak : number of CPUs at which throughput would be highest; infinite where κ is 0
+    rate_rps : Interval
+        λ, the throughput of one CPU.
+    contention : Interval
+        σ.
+    coherency : Interval
+        κ.
+    misfit_ratio : float
+        The largest relative distance of a mean throughput from the law.
+    peak : float
+        Number of CPUs at which throughput would be highest; infinite where κ is 0.
     """
 
     rate_rps: Interval

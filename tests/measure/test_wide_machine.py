@@ -87,19 +87,19 @@ def test_the_use_of_64_cpus_is_that_of_all_of_them_together(machine):
     record = machine(64, 63).record()
     raw, result = list(load_results(record))[-1]
     server, generator = window_usage(record, raw, result.requests_count)
-    assert server["busy_fraction"] == pytest.approx((HOT + 63 * COLD) / 64, abs=0.01)
-    assert generator["busy_fraction"] == pytest.approx(COLD, abs=0.01)
-    assert server["used_fraction"] == pytest.approx(1.0)
-    assert (server["threads_count"], generator["threads_count"]) == (64, 63)
-    assert server["unpinned_threads_count"] == generator["unpinned_threads_count"] == 0
+    assert server.busy_fraction == pytest.approx((HOT + 63 * COLD) / 64, abs=0.01)
+    assert generator.busy_fraction == pytest.approx(COLD, abs=0.01)
+    assert server.used_fraction == pytest.approx(1.0)
+    assert (server.threads_count, generator.threads_count) == (64, 63)
+    assert server.unpinned_threads_count == generator.unpinned_threads_count == 0
 
 
 def test_one_hot_cpu_of_64_is_seen_in_three_numbers(machine):
     record = machine(64, 63).record()
     raw, result = list(load_results(record))[-1]
     server = window_usage(record, raw, result.requests_count)[0]
-    assert server["busy_most_fraction"] == pytest.approx(HOT, abs=0.01)
-    assert server["busy_median_fraction"] == server["busy_least_fraction"] == pytest.approx(COLD, abs=0.05)
+    assert server.busy_most_fraction == pytest.approx(HOT, abs=0.01)
+    assert server.busy_median_fraction == server.busy_least_fraction == pytest.approx(COLD, abs=0.05)
 
 
 def test_a_record_of_127_cpus_is_no_larger_than_one_of_two(machine):

@@ -274,7 +274,3 @@ def test_own_limits_are_computed_and_stand_among_the_others(run):
     run.published["p50_s"] = np.nan
     assert endpoint_words.threats_of_endpoints(run)[2].startswith("elsewhere kept service times in whole milliseconds")
     assert set(own) < set(limits_of(run, own))
-
-
-def test_a_database_beside_the_generator_is_a_threat_that_is_named(run):
-    assert "A database and the notebook shared CPU 1 with the load generator" in "\n".join(limits_of(run))

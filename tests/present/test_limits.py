@@ -47,10 +47,7 @@ def failed(run):
         (failed, "No number for gin (discard-1): failed: contract."),
         (lambda run: run.cells.__setitem__("errors_count", 12), "Errors, all windows together: gin (discard-1) 12, "),
         (lambda run: run.machine.update(virtual_machine="yes (QEMU)"), "The machine is virtual"),
-        (
-            lambda run: run.machine["pinning"].update(housekeeping="4-7"),
-            "the notebook shared CPU 4-7 with the load generator",
-        ),
+        (lambda run: run.manifest.pinning_threats.append("CPU 4-7 has several roles."), "CPU 4-7 has several roles"),
         (lambda run: run.machine.update(governor="powersave"), "governor was powersave"),
         (lambda run: run.cells.__setitem__("bottleneck", "generator"), "The load generator limited gin (discard-1)"),
         (lambda run: run.cells.__setitem__("bottleneck", "both"), "Server and load generator together limited gin"),

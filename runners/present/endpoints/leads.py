@@ -1,4 +1,4 @@
-"""Who leads each column of the published table: one server, or none where two are not told apart."""
+"""The leader of each column of the published table: one server, or none where two are not told apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who leads a workload: the leader, who is not told apart from it, who is behind it, and in which words that is said."""
+"""The standing in a workload: the leader, those not told apart from it, those behind it, and the words for that."""
 
 from __future__ import annotations
 
