@@ -20,7 +20,7 @@ var (
 // encoding/json would take 120 MB for 4 MiB of {}, and has no limit to set.
 //
 // encoding/json ignores the case of a member's name, and has no option against it. A name that it would find only so is
-// overwritten in the body, and thereby unknown. Of a member that is given twice, encoding/json merges both values, so that is
+// overwritten in the body, and thereby unknown. So is an unknown name with an escape: go-json takes "\u0066i" for filters. Of a member that is given twice, encoding/json merges both values, so that is
 // refused. A body that is not well-formed is left to encoding/json. All this takes about a tenth of the time of encoding/json.
 func restrict(body []byte) error {
 	if !utf8.Valid(body) || hasBadEscape(body) {
@@ -141,14 +141,18 @@ func (p *place) name(text []byte) (again bool) {
 		if plain = unescaped(text); slices.Contains(names[p.known], plain) {
 			return p.name([]byte(plain))
 		}
+		overwrite(text)
+		return false
 	}
 	for _, name := range names[p.known] {
 		if strings.EqualFold(plain, name) {
-			copy(text, strings.Repeat("_", len(text)))
+			overwrite(text)
 		}
 	}
 	return false
 }
+
+func overwrite(text []byte) { copy(text, strings.Repeat("_", len(text))) }
 
 // quoted is what stands before the closing quote, or nil if there is none.
 func quoted(rest []byte) []byte {

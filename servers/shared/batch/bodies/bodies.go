@@ -44,6 +44,9 @@ func Accepted() (bodies [][]byte) {
 	} {
 		bodies = append(bodies, []byte(d.String()), []byte("\r\n\t "+d.String()+" \n"))
 	}
+	for name, escaped := range map[string]string{"operations": `operation\u0073`, "method": `m\u0065thod`, "filters": `\u0066ilt\u0065rs`} {
+		bodies = append(bodies, []byte(strings.ReplaceAll(Document{}.String(), `"`+name+`"`, `"`+escaped+`"`)))
+	}
 	escaped := strings.ReplaceAll(Document{}.String(), `"column"`, `"\u0063olumn"`)
 	return append(bodies, []byte(escaped), Of(10), Of(100))
 }
@@ -66,6 +69,7 @@ func Refused() (bodies [][]byte) {
 		{Columns: `,"filters":[{"column":"c","Value":1}]`}, {Columns: `,"filters":[{"column":"c","value":1e308},{"column":"c","value":1e308}]`},
 		{Columns: `,"filters":[` + strings.Repeat(`{"column":"c","value":1},`, maxItems) + `{"column":"c","value":1}]`},
 		{Columns: `,"readColumns":[` + strings.Repeat(`{"column":"c"},`, maxItems) + `{"column":"c"}]`},
+		{Columns: `}},{"method":"POST","relative-url":"u","body":{"\u0066i":[{"column":"c","value":1}]`},
 		{Columns: `,"filters":[{"Column":"c","value":1}]`}, {Columns: `,"readColumns":[{"\u0043olumn":"c"}]`},
 	} {
 		bodies = append(bodies, []byte(d.String()))
