@@ -6,12 +6,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.core.units import (
+    TIMES,
     format_duration,
     format_half_width,
     format_size,
+    minus,
     parse_binary_size,
     parse_count,
     parse_duration,
+    quantity,
+    sort_value,
 )
 
 
@@ -94,3 +98,19 @@ def test_a_shown_duration_is_read_back_within_its_three_digits(seconds):
 )
 def test_a_half_width_that_says_nothing_has_no_digits(ratio, text):
     assert format_half_width(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("61.2 k", 61_200), ("≥ 1.20 M", 1.2e6), ("195 µs", 195e-6), ("2 min 5 s", 125), ("5.2 KiB", 5324.8), ("4.46 ×", 4.46),
+        ("−0.100 ms", -1e-4), ("82 %", 0.82), ("20\u202f000", 20_000), ("✓ 3 of 4", 3), ("gin", None), ("–", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_formatted_quantity_is_sorted_by_its_number_in_its_base_unit(text, value):
+    assert sort_value(text) == (value if value is None else pytest.approx(value))
+
+
+def test_a_minus_sign_is_one_and_a_name_keeps_its_hyphens():
+    assert minus("-3.5 ms (-4 to 1), gin-simdjson, p-1") == "−3.5 ms (−4 to 1), gin-simdjson, p-1"
+    assert quantity(-0.0035, -0.004, 0.001, TIMES) == "−3.50 ms (−4.00 to 1.00)"
