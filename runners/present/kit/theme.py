@@ -121,7 +121,9 @@ class Chart:
         with mpl.rc_context(THEME):
             key = small_svg(self._key, "key", f"{prefix}k") if self._key else ""
             drawn = [
-                small_svg(figure, figure.axes[0].get_title(loc="left") or self.title, f"{prefix}{place}-")
+                small_svg(
+                    figure, (figure.axes[0].get_title(loc="left") or self.title).replace("\n", " "), f"{prefix}{place}-"
+                )
                 for place, figure in enumerate(self._panels)
             ]
         caption = "<br>".join(escape(line) for line in self.caption.splitlines())
