@@ -86,6 +86,25 @@ def _significant(value: float) -> str:
     return minus(text)
 
 
+_SHOWN = re.compile(
+    r"[≥≤?▲▼✓✕± ]*(?P<sign>[−+-]?)(?P<number>\d[\d,\u202f]*(?:\.\d+)?)[ \u202f]?(?P<unit>[^\s\d/]*)(?: (?P<rest>\d+) s)?"
+)
+_SHOWN_UNITS = (
+    _DURATIONS
+    | {"min": 60.0, "%": 0.01, "k": 1e3, "M": 1e6}
+    | {size: 1024.0**place for place, size in enumerate(_SIZES)}
+)
+
+
+def sort_value(text: str) -> float | None:
+    """Return the number that a formatted quantity begins with, in its base unit, to sort by; None where it begins with words."""
+    found = _SHOWN.match(text)
+    if not found:
+        return None
+    number = float(re.sub("[,\u202f]", "", found["number"])) * _SHOWN_UNITS.get(found["unit"], 1.0)
+    return (number + float(found["rest"] or 0)) * (-1 if found["sign"] in ("-", "−") else 1)
+
+
 def minus(text: str) -> str:
     """Return a text with true minus signs in the place of hyphens before numbers; names keep theirs."""
     return re.sub(r"(?<![\w.)])-(?=[\d.])", "−", text)

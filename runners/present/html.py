@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,12 +71,13 @@ def write_report(
         "report.html.j2",
         title=title,
         kind="report",
-        extra_style=HtmlFormatter(style="friendly").get_style_defs(".code .highlight"),
+        extra_style=HtmlFormatter(style="bw").get_style_defs(".code .highlight"),
         headline=headline,
         facts=list((facts or {}).items()),
         links=[(name, relative_link(target)) for name, target in (links or {}).items()],
         contents=contents,
         body=Markup(str(body)),  # noqa: S704  (nbconvert's template escaped it)
+        **_script(),
     )
     html_path.write_text(page, encoding="utf-8")
     return html_path
@@ -87,6 +89,13 @@ def render(template: str, *, extra_style: str = "", **values: object) -> str:
     environment.filters["unbroken"] = lambda text: Markup(unbroken(text))  # noqa: S704  (it escapes)
     css = "\n".join([style(), (TEMPLATES / "page.css").read_text(encoding="utf-8"), extra_style])
     return environment.get_template(template).render(style=Markup(css), **values)  # noqa: S704  (our own files)
+
+
+def _script() -> dict[str, object]:
+    """The script of reports, and the hash by which the page's policy allows it and no other."""
+    text = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return {"script": Markup(text), "script_hash": f"sha256-{digest}"}  # noqa: S704  (our own file)
 
 
 def relative_link(target: str) -> str:

@@ -16,12 +16,14 @@ from runners.core.units import (
     format_half_width,
     format_size,
     listing,
+    minus,
     parse_binary_size,
     parse_count,
     parse_duration,
     percent_more,
     quantity,
     shortlist,
+    sort_value,
     times,
     unit_of,
 )
@@ -153,3 +155,19 @@ def test_small_differences_are_said_in_percent_with_a_minus_sign():
 def test_a_long_list_is_counted():
     assert shortlist(list("abc")) == "a, b and c"
     assert shortlist(list("abcdef")) == "a, b, c and 3 more"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("61.2 k", 61_200), ("≥ 1.20 M", 1.2e6), ("195 µs", 195e-6), ("2 min 5 s", 125), ("5.2 KiB", 5324.8), ("4.46 ×", 4.46),
+        ("−0.100 ms", -1e-4), ("82 %", 0.82), ("20\u202f000", 20_000), ("✓ 3 of 4", 3), ("gin", None), ("–", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_formatted_quantity_is_sorted_by_its_number_in_its_base_unit(text, value):
+    assert sort_value(text) == (value if value is None else pytest.approx(value))
+
+
+def test_a_minus_sign_is_one_and_a_name_keeps_its_hyphens():
+    assert minus("-3.5 ms (-4 to 1), gin-simdjson, p-1") == "−3.5 ms (−4 to 1), gin-simdjson, p-1"
+    assert quantity(-0.0035, -0.004, 0.001, TIMES) == "−3.50 ms (−4.00 to 1.00)"

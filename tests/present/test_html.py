@@ -1,5 +1,8 @@
 """Tables, reports and the index: inert whatever they are given, complete without a network."""
 
+import base64
+import hashlib
+import json
 import re
 from html.parser import HTMLParser
 
@@ -7,15 +10,23 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
+from runners.core.units import RATIOS, quantity_parts
 from runners.present.answer import answer_line, said
 from runners.present.html import relative_link, write_report
-from runners.present.kit.markup import table, unbroken
+from runners.present.kit.markup import REPORT, TEMPLATES, table, unbroken
 from runners.present.limits import limits
 from runners.present.narrative import Narrative
-from runners.present.throughput import charts, report, tables
+from runners.present.throughput import charts, curves, report, tables
+from runners.present.throughput.baseline import ratio_cells, relative
 from tests.present.frames import make_sample
 
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+HOSTILE = "<script>alert(1)</script>]]><img src=x onerror=alert(2)>\"'&"
+HOSTILE_SVG = (
+    '<figure class="wb-chart"><svg viewBox="0 0 9 9" onload="alert(7)"><script>alert(8)</script><foreignObject><p>html</p></foreignObject>'
+    '<a href="javascript:alert(9)"><text>linked</text></a><use href="https://example.org/x.svg#a"/><use href="#kept"/>'
+    '<image href="https://example.org/x.png"/><path style="fill:url(https://example.org/)" d="M 0 0"/>'
+    '<path clip-path="url(#kept)" d="M 1 1"/><animate attributeName="href"/><style>@import "x"</style></svg></figure>'
+)
 WIDE = [(f"column {number}", "") for number in range(12)]
 V4 = nbformat.v4
 
@@ -35,7 +46,9 @@ class Tags(HTMLParser):
 def is_inert(html):
     tags = Tags(html).found
     handlers = [name for _, attrs in tags for name in attrs if name.startswith("on")]
-    return not handlers and not any(tag in ("script", "iframe", "img", "object", "link") for tag, _ in tags)
+    return not handlers and not any(
+        tag in ("script", "iframe", "img", "object", "link", "foreignobject") for tag, _ in tags
+    )
 
 
 def hostile_sample():
@@ -52,6 +65,7 @@ def hostile_sample():
 
 def every_fragment(run):
     yield tables.results(run.cells, run.published.assign(machine=HOSTILE))
+    yield relative(run.comparisons, run.cells)
     yield tables.comparisons(run.comparisons, run.cells)
     yield tables.checks(run.checks, run.cells)
     yield tables.provenance(run.machine, run.manifest.versions, run.parameters)
@@ -69,10 +83,36 @@ def test_hostile_names_stay_inert_in_tables_and_sentences():
         assert metadata["text/html"] == {"wrkbook": True}
 
 
-def test_a_hostile_name_can_be_drawn():
+def test_a_hostile_name_can_be_drawn_and_stays_text_in_svg():
     run = hostile_sample()
-    assert HOSTILE in charts.throughput(run.cells).description
+    run.cells.loc[run.cells.index[1], "status"] = "failed: \x1b[31m\x00 ]]> --> </text><script>alert(3)</script>"
+    for chart in (charts.throughput(run.cells), curves.percentile_curves(run.curves, run.cells)):
+        assert HOSTILE in chart.description
+        assert is_inert(chart.html)
+        figure = BeautifulSoup(chart.html, "html.parser")
+        assert HOSTILE in {mark["data-system"] for mark in figure.select("[data-system]")}
+        assert any(text.get_text().startswith("<script>alert(1)") for text in figure.find_all("text"))
     charts.throughput(run.cells).png()
+
+
+def test_the_choices_of_a_cell_are_inert_json():
+    run = hostile_sample()
+    html = relative(run.comparisons, run.cells).html
+    assert is_inert(html)
+    cells = BeautifulSoup(html, "html.parser").select("[data-choices]")
+    assert any(HOSTILE in json.loads(cell["data-choices"]) for cell in cells)
+
+
+def test_a_ratio_to_another_baseline_is_that_of_the_pair_or_its_inverse():
+    run = make_sample()
+    found = ratio_cells(run.comparisons, "decode-10")
+    rows = run.comparisons[run.comparisons["workload"] == "decode-10"].set_index(["system_a", "system_b"])
+    for (a, b), row in rows[rows["family"] != "control"].iterrows():
+        text, interval = quantity_parts(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
+        assert found[a].choices[b] == (text, interval)
+        text, interval = quantity_parts(1 / row["ratio"], 1 / row["ratio_high"], 1 / row["ratio_low"], RATIOS)
+        assert found[b].choices[a] == (text, interval)
+    assert found["drogon+simdjson"].text == "1 ×"
 
 
 def test_the_published_column_says_whose_machine_it_was():
@@ -136,8 +176,6 @@ def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     run = make_sample()
     png = charts.throughput(run.cells).png()
-    import base64
-
     picture = {"image/png": base64.b64encode(png).decode(), "text/plain": "chart"}
     cells = [
         V4.new_markdown_cell("# The notebook's own title\n\nWhy."),
@@ -149,6 +187,11 @@ def page(tmp_path_factory):
         V4.new_markdown_cell("### Results\n\nAgain."),
         V4.new_code_cell("1", outputs=[output(*tables.results(run.cells, run.published)._repr_mimebundle_())]),
         V4.new_code_cell("1", outputs=[output(*table("Wide", WIDE, [])._repr_mimebundle_())]),
+        V4.new_code_cell("1", outputs=[output(*charts.throughput(run.cells).fragment._repr_mimebundle_())]),
+        V4.new_code_cell(
+            "1", outputs=[output({REPORT: {"html": HOSTILE_SVG}, "text/plain": "x"}, {REPORT: {"wrkbook": True}})]
+        ),
+        V4.new_code_cell("1", outputs=[output({REPORT: {"html": "<b>alert(4)</b>"}, "text/plain": HOSTILE})]),
         V4.new_code_cell("2", outputs=[output(*Narrative([HOSTILE])._repr_mimebundle_())]),
         V4.new_code_cell("3", outputs=[output({"text/html": "<script>alert(4)</script>", "text/plain": HOSTILE})]),
         V4.new_code_cell(
@@ -184,21 +227,48 @@ def page(tmp_path_factory):
 
 def test_a_report_asks_for_nothing_and_runs_nothing(page):
     tags = Tags(page).found
-    assert not [tag for tag, _ in tags if tag in ("script", "link", "iframe", "object", "svg", "base", "form")]
+    assert not [
+        tag
+        for tag, _ in tags
+        if tag in ("link", "iframe", "object", "foreignobject", "image", "animate", "base", "form")
+    ]
+    assert [tag for tag, _ in tags].count("script") == 1
+    assert "svg" in [tag for tag, _ in tags]
+    assert all(attrs["href"].startswith("#") for tag, attrs in tags if tag == "use" and "href" in attrs)
     assert not [name for _, attrs in tags for name in attrs if name.startswith("on")]
     loaded = [
         attrs.get(name) or "" for _, attrs in tags for name in ("src", "srcset", "data", "poster") if name in attrs
     ]
     assert all(source.startswith("data:image/") for source in loaded)
     assert "@import" not in page
-    assert not re.search(r"url\(", page)
+    assert not re.search(r"url\((?!#)", page)
     assert not re.search(r"(src|href)=.https?:", page)
 
 
 def test_a_report_has_a_strict_content_security_policy(page):
     policy = BeautifulSoup(page, "html.parser").find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
     assert policy.startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")
-    assert "script-src" not in policy
+    (script,) = BeautifulSoup(page, "html.parser").find_all("script")
+    digest = base64.b64encode(hashlib.sha256(script.string.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert policy.count("script-src") == 1
+
+
+def test_the_script_is_one_small_file_that_requests_nothing_and_makes_no_markup_of_text():
+    text = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    assert len(text.encode()) <= 12_000
+    assert not re.search(
+        r"fetch|XMLHttp|import|WebSocket|sendBeacon|innerHTML|outerHTML|insertAdjacent|eval|Function|document.write",
+        text,
+    )
+    assert "</" not in text
+
+
+def test_a_drawing_keeps_nothing_that_acts(page):
+    drawn = BeautifulSoup(page, "html.parser").find("svg", viewbox="0 0 9 9")
+    assert {tag.name for tag in drawn.find_all(True)} == {"use", "path"}
+    assert [use.get("href") for use in drawn.find_all("use")] == [None, "#kept"]
+    assert drawn.find("path", attrs={"clip-path": "url(#kept)"})
 
 
 def test_the_table_of_contents_resolves_and_every_anchor_is_unique(page):

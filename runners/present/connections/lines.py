@@ -113,8 +113,8 @@ def _log_axes(ax: Axes, connections: pd.Series, values: Sequence[float], label: 
     ax.set_ylim(min(values) / 1.5, max(values) * 1.5)
     low, high = ax.get_ylim()
     ticks = sorted(connections.unique())
-    # Without a space, as the last two stand near each other.
-    ax.set_xticks(ticks, [f"{tick / 1000:g}k" if tick >= 1000 else f"{tick}" for tick in ticks])
+    names = [f"{tick / 1000:g}k" if tick >= 1000 else f"{tick}" for tick in ticks]
+    ax.set_xticks(ticks, names, rotation=45, ha="right", rotation_mode="anchor")
     if len(ticks):
         ax.set_xlim(min(ticks) / 1.5, max(ticks) * 1.6)
     ax.xaxis.set_minor_locator(NullLocator())

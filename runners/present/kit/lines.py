@@ -93,7 +93,8 @@ def percentile_axes(ax: Axes, values_s: pd.Series | list[float], label: str) -> 
     ax.set_xscale("log")
     ax.set_yscale("log")
     ticks = [1 / (1 - percentile / 100) for percentile in PERCENTILES]
-    ax.set_xticks(ticks, [f"p{percentile:g}" for percentile in PERCENTILES], rotation=45, ha="right")
+    # The second is too near to the first for a name.
+    ax.set_xticks(ticks, [f"p{percentile:g}" if place != 1 else "" for place, percentile in enumerate(PERCENTILES)])
     ax.set_xlim(ticks[0] * 0.9, ticks[-1] * 1.15)
     finite = [value for value in values_s if value > 0]
     if finite:

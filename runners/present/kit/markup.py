@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
+
+from runners.core.units import sort_value
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
@@ -53,18 +56,27 @@ class Fragment:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a table: its text, a smaller note under it, and how it is set (a class of ``fragment.css``)."""
+    """One cell of a table: its text, a smaller note under it, and how it is set (a class of ``fragment.css``).
+
+    Attributes
+    ----------
+    choices : name of a baseline → text and note that a report's script puts there when that baseline is chosen
+    """
 
     text: str
     note: str = ""
     kind: str = ""
+    choices: Mapping[str, tuple[str, str]] | None = None
 
     @property
     def html(self) -> str:
         """The cell as markup."""
         # A space, as an untrusted notebook shows the note without our style, beside the text.
         note = f" <small>{escape(self.note)}</small>" if self.note else ""
-        return f'<td class="{escape(self.kind)}">{escape(self.text)}{note}</td>'
+        value = sort_value(self.text)
+        sorted_by = f' data-v="{value:.6g}"' if value is not None else ""
+        choices = f' data-choices="{escape(json.dumps(self.choices))}"' if self.choices else ""
+        return f'<td class="{escape(self.kind)}"{sorted_by}{choices}>{escape(self.text)}{note}</td>'
 
     @property
     def is_words(self) -> bool:

@@ -6,6 +6,7 @@ import base64
 import functools
 import io
 import math
+import textwrap
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -54,6 +55,7 @@ __all__ = [
     "panels", "styles", "themed",
 ]  # fmt: skip
 
+_LETTERS = 42  # in a line of a panel's title
 _AROUND_IN = 0.75  # a panel's title, axis and axis label
 
 
@@ -78,7 +80,7 @@ class Chart:
     def add_panel(self, title: str, height_in: float) -> Axes:
         """Return the axes of a new panel."""
         ax = figure_of(height_in).add_subplot()
-        ax.set_title(title)
+        ax.set_title(textwrap.fill(title, _LETTERS))
         self._panels.append(ax.figure)  # type: ignore[arg-type]
         return ax
 
@@ -119,7 +121,9 @@ class Chart:
         with mpl.rc_context(THEME):
             key = small_svg(self._key, "key", f"{prefix}k") if self._key else ""
             drawn = [
-                small_svg(figure, figure.axes[0].get_title(loc="left") or self.title, f"{prefix}{place}-")
+                small_svg(
+                    figure, (figure.axes[0].get_title(loc="left") or self.title).replace("\n", " "), f"{prefix}{place}-"
+                )
                 for place, figure in enumerate(self._panels)
             ]
         caption = "<br>".join(escape(line) for line in self.caption.splitlines())

@@ -183,8 +183,9 @@ def _log_axis(ax: Axes, values: pd.Series, label: str) -> None:
     ax.set_xscale("log")
     if values.notna().any():
         ax.set_xlim(values.min() / 1.6, values.max() * 1.6)
-        wide = values.max() > 12 * values.min()
-        ax.xaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 3)))
+        spread = values.max() / values.min()
+        narrow, wide = MaxNLocator(3), LogLocator(subs=(1,) if spread > 12 else (1, 3))
+        ax.xaxis.set_major_locator(narrow if spread < 4 else wide)
     else:
         ax.set_xticks([])
     ax.xaxis.set_minor_locator(NullLocator())
