@@ -65,7 +65,7 @@ def test_the_report_is_whole_and_quiet(run, tmp_path):
         page.goto(f"file:///src/{RUN}/report.html")
         assert told == []
         assert [url for url in requested if not url.startswith(("file:///src/", "data:"))] == []
-        assert page.locator("img").count() >= 5
+        assert page.locator(".wb-panels svg").count() >= 5
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         text = page.inner_text("body")
     assert "60000 connections do not fit" in text

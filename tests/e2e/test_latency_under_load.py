@@ -66,6 +66,6 @@ def test_the_report_shows_its_charts_and_tables_at_any_width(loaded, tmp_path, w
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(f"file:///src/{EXPERIMENT}/e2e/report.html")
         assert errors == []
-        assert page.locator("img").count() >= 4
+        assert page.locator(".wb-panels svg").count() >= 4
         assert page.locator("table").count() >= 3
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")

@@ -76,8 +76,10 @@ def test_the_report_is_whole_quiet_and_asks_the_network_for_nothing(page_of, exp
     page = page_of(f"{experiment}/e2e/report.html")
     assert page.told == []
     assert [url for url in page.requested if not url.startswith(("file:///src/", "data:"))] == []
-    assert page.locator("img").count() >= 4
-    assert all(page.locator("img").evaluate_all("images => images.map(image => image.naturalWidth > 500)"))
+    assert page.locator(".wb-panels svg").count() >= 4
+    assert all(
+        page.locator(".wb-panels svg").evaluate_all("charts => charts.map(chart => chart.viewBox.baseVal.width > 100)")
+    )
     assert page.locator("table").count() >= 4
     headings = page.locator("h2").all_inner_texts()
     for wanted in ("Answer", "Further questions", "Limits of this run", "Details"):
@@ -251,7 +253,7 @@ def test_the_published_table_is_filled_in_and_the_limit_of_each_column_is_named(
     busy = page.locator("table", has=page.locator("caption", has_text="Who was busy")).text_content()
     for wanted in ("Text", "JSON", "PgSQL 1", "PgSQL 2, 20 records", "wrk", "autocannon"):
         assert wanted in busy
-    assert page.locator("img").count() >= 7
+    assert page.locator(".wb-panels svg").count() >= 7
     for caption in ("the published table, filled in", "Behind every server", "Who was busy"):
         assert page.locator("caption", has_text=caption).count() == 1
     text = page.text_content("body")

@@ -130,8 +130,12 @@ def test_the_report_shows_costs_limits_and_the_published_table(proxied, tmp_path
             "Response times count from the intended moment",
         ):
             assert wanted in text, wanted
-        assert page.locator("img").count() >= 7
-        assert all(page.locator("img").evaluate_all("images => images.map(image => image.naturalWidth > 500)"))
+        assert page.locator(".wb-panels svg").count() >= 7
+        assert all(
+            page.locator(".wb-panels svg").evaluate_all(
+                "charts => charts.map(chart => chart.viewBox.baseVal.width > 100)"
+            )
+        )
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

@@ -89,9 +89,9 @@ def test_the_tables_of_its_report_do_too(remade, name):
 
 
 def visible(data, name):
-    """Return the part of a report that is seen before anything is opened, without its contents and its code."""
+    """Return the part of a report that is seen before anything is opened, without its contents, its code and what its charts show."""
     page = BeautifulSoup((processed(data, name) / "report.html").read_text(), "html.parser").select_one("main")
-    for part in page.select("details, .code, style"):
+    for part in page.select("details, .code, style, svg, button"):
         part.decompose()
     return page
 

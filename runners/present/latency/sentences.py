@@ -13,7 +13,7 @@ from runners.core.records import CONTROL, Interval, percentile_column
 from runners.core.units import TIMES
 from runners.present.kit.frames import cell_of, measured, workload_title
 from runners.present.kit.wording import factor, few, known, sentence
-from runners.present.latency.charts import BURSTS, NOT_RANKED, statistic_words
+from runners.present.latency.charts import statistic_words
 from runners.stats.estimates import ratio_of
 
 _RANKED = (50.0, 99.0)
@@ -24,7 +24,7 @@ def conclusions(results: Results) -> list[str]:
     first = results.fixed_rate[-1:]
     cells = results.cells[results.cells["workload"].isin(results.fixed_rate)]
     if in_bursts(cells).any():
-        return [f"{BURSTS} {NOT_RANKED}"]
+        return ["perf-gauge sent in bursts: times hold the queue within a burst, and rank no proxy."]
     found = [added(results, workload, percentile_column(each)) for workload in first for each in _RANKED]
     found += [bursts(results, again, workload) for again, workload in results.repeated.items() if workload in first]
     return [said for said in found if said]
