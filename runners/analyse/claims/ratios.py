@@ -156,12 +156,12 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
 
 def row_of(run: Measured, metric: str, cell: CellName) -> pd.Series:
     """Return the row of a cell, empty where it was not measured; a build belongs to the system, whatever the load."""
-    rows = run.cells[run.cells["system"] == cell.system]
+    known = (run.cells["system"] == cell.system).to_numpy()
     if metric != "build_s":
-        rows = rows[rows["workload"] == cell.workload]
-    elif metric in rows:
-        rows = rows.dropna(subset=[metric])
-    return rows.iloc[0] if len(rows) else pd.Series(dtype=object)
+        known = known & (run.cells["workload"] == cell.workload).to_numpy()
+    elif metric in run.cells:
+        known = known & run.cells[metric].notna().to_numpy()
+    return run.cells.iloc[known.argmax()] if known.any() else pd.Series(dtype=object)
 
 
 @dataclass(frozen=True)
