@@ -25,7 +25,7 @@ max_blocks = 2
 run_id = "by-hand"
 """
 LOOPBACK_AS_THE_KERNEL_WRITES_IT = "0100007F"
-CONCLUDED_MS = 120_000
+CONCLUDED_MS, KERNEL_MS = 120_000, 60_000
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,9 @@ def page(lab, tmp_path_factory):
         page.on("request", lambda request: page.requested.append(request.url))
         page.goto(url)
         page.get_by_role("listitem", name=NOTEBOOK).or_(page.get_by_title(NOTEBOOK)).first.dblclick()
+        # Without its kernel, JupyterLab would offer a choice of kernels instead of running the cells.
+        ready = page.locator(".jp-Notebook-ExecutionIndicator")
+        expect(ready).to_have_attribute("data-status", "idle", timeout=KERNEL_MS)
         parameters = page.locator(".jp-CodeCell", has_text="# quick (smoke)")
         parameters.locator(".cm-content").click()
         page.keyboard.press("Control+a")

@@ -46,7 +46,7 @@ def test_connections_that_are_never_seen_open_begin_a_window_too(generator, monk
 
 def test_a_generator_that_opens_nothing_or_ends_is_not_waited_for_without_end(generator, monkeypatch):
     # The kernel counts the connections of other programs too.
-    monkeypatch.setattr(window, "accepted_count", lambda: 0)
+    monkeypatch.setattr(load, "accepted_count", lambda: 0)
     assert begun_after_s(generator, 1, 0.2) >= 0.2
     generator.kill()
     generator.wait()
