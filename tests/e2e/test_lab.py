@@ -25,7 +25,8 @@ max_blocks = 2
 run_id = "by-hand"
 """
 LOOPBACK_AS_THE_KERNEL_WRITES_IT = "0100007F"
-CONCLUDED_MS, KERNEL_MS = 120_000, 60_000
+# What the machine invalidates is measured again, after up to 75 s of pauses.
+CONCLUDED_MS, KERNEL_MS = 300_000, 60_000
 
 
 @pytest.fixture(scope="module")
