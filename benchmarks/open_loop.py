@@ -27,8 +27,9 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from runners.core.load import Histogram, Load, Request
+from runners.core.load import Histogram, Load
 from runners.core.project import MEASURING, exclusive
+from runners.core.request import Request
 from runners.generators.paceload import Paceload, report_of
 from runners.generators.wrk import Wrk
 from runners.machine.pinning import plan_pinning

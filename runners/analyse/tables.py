@@ -59,7 +59,7 @@ class Tables:
         one of the first two), throughput_rps (a throughput of the system only where kind is window), little_ratio (throughput × mean
         service time / connections; NaN in an open loop), time_slices_count (time slices; 0: in one piece), speed_ratio (see
         :func:`runners.analyse.usage.speed_ratio`), requests_count, errors, void; base_workload (its label without the load), objectives
-        (of its load, joined by "; "), `OPEN_LOOP`, `CORRECTED`.
+        (of its load, joined by "; "), sent_ENDPOINT_count (of a mix), `OPEN_LOOP`, `CORRECTED`.
     latency : pd.DataFrame
         A row per bin of a sound trial's histogram, of its windows in one piece; of response times where it knows them, else of service
         times: block, system, workload, value_us, count.
@@ -203,6 +203,7 @@ def _trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> Ro
             for name in ("rss_bytes", "pss_bytes", "fds_count")
         },
         "generator_warnings": "; ".join(result.warnings),
+        **{f"sent_{name}_count": count for name, count in (result.sent_counts or {}).items()},
         **_corrected(result.corrected or Histogram((), ())),
     }
 

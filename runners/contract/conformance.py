@@ -13,7 +13,8 @@ from runners.contract.findings import Finding, Service
 from runners.contract.runner import VectorRunner, request_of, response_difference
 from runners.contract.vectors.golden import expected, query_of
 from runners.contract.vectors.model import RequestParts, Vector, body_spec, load
-from runners.core.workloads import RELAY, WORKLOADS, Expectation
+from runners.core.specification import Expectation
+from runners.core.workloads import RELAY, WORKLOADS
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,8 @@ def quick_check(
     count : int | None
         The number of rows that a request of sql2 names.
     """
+    if WORKLOADS[service.workload].mix:
+        return _check_mix(base_url, service, body)
     vector = _vector_of(service.workload, body, tuple(sorted((parameters or {}).items())), count)
     message = request_of(vector, service)
     with Connection(base_url) as connection:
@@ -118,6 +121,30 @@ def quick_check(
         except NoResponseError as error:
             return Probe(str(error), 0)
     return Probe(difference, response.raw_bytes, len(response.body))
+
+
+@dataclass(frozen=True)
+class _PartService:
+    """The service of one part of a mix."""
+
+    workload: str
+    path: str
+    codec: str | None = None
+
+
+def _check_mix(base_url: str, service: Service, body: bytes | None) -> Probe:
+    """Send a good request of each part of a mix; return the first difference, and the bytes of the average response."""
+    about = WORKLOADS[service.workload]
+    response_bytes = body_bytes = 0.0
+    for part in about.mix:
+        name = part.workload.name
+        one = _PartService(name, part.path or service.path)
+        found = quick_check(base_url, one, body if WORKLOADS[name].takes else None, None, part.workload.count)
+        if found.difference:
+            return Probe(f"{name}: {found.difference}", found.response_bytes)
+        response_bytes += found.response_bytes * part.weight / about.round_count
+        body_bytes += found.body_bytes * part.weight / about.round_count
+    return Probe(None, round(response_bytes), round(body_bytes))
 
 
 def agree(base_url: str, services: Iterable[Service], body: bytes) -> list[Finding]:

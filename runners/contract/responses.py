@@ -13,12 +13,14 @@ from runners.contract.decoder.reference import decode, normalised
 from runners.contract.decoder.strict_json import ContractError, parse, plain
 from runners.contract.dynamic import drawn
 from runners.contract.findings import Response, UnexpectedError, shown
-from runners.core.workloads import WORKLOADS, Expectation
+from runners.core.specification import Expectation
+from runners.core.workloads import WORKLOADS
 
 # The clock of the response is the one of this machine; servers renew the date about once a second.
 _OLDEST_DATE_S = 10.0
 # A response that reports an absent database must come within this time.
 _SOON_S = 3.0
+_IDENTITY = "identity"
 
 
 def status_difference(response: Response, statuses: frozenset[int]) -> str | None:
@@ -29,7 +31,7 @@ def status_difference(response: Response, statuses: frozenset[int]) -> str | Non
     return f"status {response.status} instead of {allowed}"
 
 
-def header_difference(response: Response, workload: str) -> str | None:
+def header_difference(response: Response, workload: str, coding: str = "") -> str | None:
     """Say how the headers of a response differ from the contract; its status is known to be right.
 
     Parameters
@@ -38,15 +40,15 @@ def header_difference(response: Response, workload: str) -> str | None:
         The response.
     workload : str
         The requested workload; empty for the server as a whole.
+    coding : str
+        The expected content coding, where requests choose one; empty: none.
     """
     for name in ("content-type", "content-length", "date"):
         if name not in response.headers:
             return f"header {name.title()} is missing"
     if difference := _type_difference(response, workload):
         return difference
-    if "content-encoding" in response.headers:
-        return f"the response is compressed ({response.headers['content-encoding']})"
-    return _date_difference(response.headers["date"])
+    return _coding_difference(response, coding) or _date_difference(response.headers["date"])
 
 
 def body_difference(response: Response, workload: str, expect: Expectation, sent: bytes) -> str | None:
@@ -169,6 +171,18 @@ def _relayed_difference(body: bytes) -> str | None:
         return f"body has {len(body)} bytes instead of {len(whole)}"
     place = next((place for place, (one, other) in enumerate(zip(whole, body, strict=True)) if one != other), None)
     return None if place is None else f"body differs from byte {place} on: {shown(body[place : place + 20])}"
+
+
+def _coding_difference(response: Response, coding: str) -> str | None:
+    found, wanted = response.headers.get("content-encoding", _IDENTITY), coding or _IDENTITY
+    if found != wanted:
+        return (
+            f"the response is compressed ({found})"
+            if wanted == _IDENTITY
+            else f"the response is not compressed ({found})"
+        )
+    varies = [name.strip() for name in response.headers.get("vary", "").lower().split(",")]
+    return "header Vary does not name Accept-Encoding" if coding and "accept-encoding" not in varies else None
 
 
 def _date_difference(text: str) -> str | None:

@@ -6,6 +6,7 @@ twice, and drawn from everything that is allowed.
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Hashable, Iterable, Sequence
@@ -18,9 +19,10 @@ from runners.contract.findings import Finding, Message, Response, Service, Unexp
 from runners.contract.responses import body_difference, header_difference, status_difference
 from runners.contract.vectors.golden import expected, query_of
 from runners.contract.vectors.model import Vector
-from runners.core.load import Request
 from runners.core.records import Workload
-from runners.core.workloads import WORKLOADS, Specification
+from runners.core.request import Mix, Request
+from runners.core.specification import Specification
+from runners.core.workloads import WORKLOADS
 
 DEFAULT_PARAMETERS = {"db": "my_database_1", "table": "my_table_1", "ms": "1"}
 
@@ -31,17 +33,20 @@ _MOST_SILENCES = 3
 _PAUSE_S = 0.003
 # One honest draw of a single row repeats another once in 10,000 times; three in a row do not.
 _REPEATS = 3
+# So many rounds of a mix until its sequence begins again: longer than the memory of any cache or predictor is good for.
+_ROUNDS = 50
 # Threads and processes that draw alike are seen on connections of their own.
 _CONNECTIONS = 8
 
 
 def request_of(vector: Vector, service: Service | None) -> Message:
     """Return the request that a vector makes to a service."""
-    posting = service is not None and WORKLOADS[service.workload].takes
-    method = vector.request.get("method", "POST" if posting else "GET")
+    about = WORKLOADS[service.workload] if service else None
+    method = vector.request.get("method", "POST" if about and about.takes else "GET")
+    headers = dict(about.headers if about else ()) | vector.request.get("headers", {})
     path = vector.request["path"] if service is None else service.path
     target = filled(path, vector.request.get("parameters", {})) + vector.request.get("suffix", "")
-    return Message(method, target, vector.body)
+    return Message(method, target, vector.body, headers)
 
 
 def filled(path: str, parameters: dict[str, str]) -> str:
@@ -56,7 +61,8 @@ def response_difference(response: Response, vector: Vector, workload: str) -> st
     """
     if difference := status_difference(response, vector.statuses):
         return difference
-    if difference := header_difference(response, workload):
+    coding = vector.expect.get("coding", "") if response.status == 200 else ""
+    if difference := header_difference(response, workload, coding):
         return difference
     if response.status == 200 and response.closes:
         return "the connection is not kept alive"
@@ -117,9 +123,26 @@ class VectorRunner:
 def contract_request(path: str, workload: Workload, style: Style, seed: int) -> Request:
     """Return the request for `workload`, on a path template of a manifest such as ``/dbopsimd/{db}/{table}``."""
     target = filled(path, path_parameters(workload)) + query_of(workload.count)
+    about = WORKLOADS[workload.name]
+    if about.mix:
+        return _mixed(path, about, style, seed)
     if workload.operations is None:
-        return Request("GET", target, content_type="")
-    return Request("POST", target, request_body(workload.operations, style, seed))
+        return Request("GET", target, content_type="", headers=about.headers)
+    return Request("POST", target, request_body(workload.operations, style, seed), headers=about.headers)
+
+
+def _mixed(path: str, about: Specification, style: Style, seed: int) -> Request:
+    """Return the mix of requests; `path` is that of the parts which have none of their own."""
+    requests = {
+        part.workload.name: contract_request(part.path or path, part.workload, style, seed) for part in about.mix
+    }
+    shares = [f"{part.weight / about.round_count:.0%} {requests[part.workload.name].path}" for part in about.mix]
+    chance, sequence = random.Random(seed), list[str]()
+    for _ in range(_ROUNDS):
+        once = [part.workload.name for part in about.mix for _ in range(part.weight)]
+        chance.shuffle(once)
+        sequence += once
+    return Request("GET", ", ".join(shares), content_type="", mix=Mix(requests, tuple(sequence)))
 
 
 def path_parameters(workload: Workload) -> dict[str, str]:

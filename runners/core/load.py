@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from runners.core.request import Request
+
 ERRORS_TOLERANCE = 0.001
 """Errors as a share of the requests: with more, a trial is void and a cell is not ranked, as its throughput is of other work."""
 
@@ -21,16 +23,6 @@ MOST_LATE_SHARE = 0.01
 
 LOAD_FOLDER = "/load"
 """Where the sandbox shows, read-only, the folder that :meth:`Generator.prepare` filled."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """The request that a load generator repeats."""
-
-    method: str
-    path: str
-    body: bytes = b""
-    content_type: str = "application/json"
 
 
 @dataclass(frozen=True)
@@ -155,6 +147,8 @@ class LoadResult:
         Delays of the sends of an open loop, after they were due and a connection was free.
     cpu_s : float | None
         CPU time of the load generator since its start, where it reports that.
+    sent_counts : dict[str, int] | None
+        Endpoint of a mix → requests that were sent to it, those included that were under way at the end; None without a mix.
     """
 
     requests_count: int
@@ -172,6 +166,7 @@ class LoadResult:
     response_time: Histogram | None = None
     lateness: Histogram | None = None
     cpu_s: float | None = None
+    sent_counts: dict[str, int] | None = None
 
     @property
     def throughput_rps(self) -> float:

@@ -121,8 +121,8 @@ class TrialRecord(Record):
         Share by which the size of a right response may differ from that of the verified one.
     idle_other_fraction : dict[int, float]
         CPU → share of its time that other processes used on the idle machine.
-    work_per_request : dict[str, dict[str, int]]
-        Kind → calls and rows of the backend for one request; empty where nothing is counted.
+    work_per_request : dict[str, dict[str, int | float]]
+        Kind → calls and rows of the backend for one request, of a mix on average; empty where nothing is counted.
     cpus : dict[str, str]
         Role → list of CPUs.
     startup_s : float | None
@@ -149,7 +149,7 @@ class TrialRecord(Record):
     body_bytes: int
     response_tolerance: float
     idle_other_fraction: dict[int, float]
-    work_per_request: dict[str, dict[str, int]]
+    work_per_request: dict[str, dict[str, int | float]]
     cpus: dict[str, str]
     generator: str
     port: int | None = None

@@ -6,103 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, TypedDict
+from typing import Any
 
-from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import Workload
+from runners.core.specification import Expectation, Part, Specification
 
 PING, RELAY = "ping", "relay"
 USUAL_ROWS = 20
 
 
-class Expectation(TypedDict, total=False):
-    """The response that a vector requires; `servers/contract/vectors.json` explains the members."""
-
-    status: int | list[int]
-    receipt: dict[str, float]
-    echo: str | dict[str, object]
-    text: str
-    json: dict[str, object]
-    greeting: str
-    rows: int
-    numbers: int
-    posts: int
-    file: str
-
-
 _HELLO: Expectation = {"text": "Hello, World!"}
-
-
-@dataclass(frozen=True)
-class Specification:
-    """A workload of the contract.
-
-    Attributes
-    ----------
-    name : str
-        Name in ``server.toml``, parameters and tables.
-    title : str
-        Name in charts and tables.
-    takes : str
-        Body of the request: nothing (GET), or a batch of operations (POST).
-    gives : str
-        Response to a batch: its receipt, the batch again, its number of bytes, or any JSON (as published: not equal work).
-    response : Expectation
-        Expectation of the response to a GET, in the words of ``vectors.json``.
-    good : str
-        Name of the vector of a good request, for a workload that has one of its own.
-    content_type : str
-        Content-Type of the response.
-    size : str
-        The field of :class:`Workload` in which cells of it differ.
-    dynamic : Literal["", "clock", "random"]
-        Reason why responses differ: the clock, or a random draw.
-    draws_count : int
-        Responses that the check of their freshness compares.
-    size_tolerance : float
-        Share by which the mean size of responses may differ from that of a verified one: by the digits of random numbers and times, and,
-        for pages, by what is drawn.
-    statement : str
-        The SQL statement of one request; ``servers/postgresql/counters.sql`` counts nothing else as that workload's.
-    refuses : bool
-        Wrong methods, and paths behind its own, are tried as with any resource.
-    connections_parameter : str
-        The parameter that holds its own numbers of connections, where they differ from those of the others.
-    """
-
-    name: str
-    title: str
-    takes: Literal["", "batch"] = ""
-    gives: Literal["", "receipt", "echo", "bytes", "any JSON"] = ""
-    response: Expectation = field(default_factory=Expectation)
-    good: str = ""
-    content_type: str = "application/json"
-    size: Literal["", "operations", "delay_ms", "count"] = ""
-    dynamic: Literal["", "clock", "random"] = ""
-    draws_count: int = 24
-    size_tolerance: float = ERRORS_TOLERANCE
-    statement: str = ""
-    refuses: bool = True
-    connections_parameter: str = ""
-
-    @property
-    def errors_are_json(self) -> bool:
-        """Return whether responses other than 200 are JSON too; others may be of any type."""
-        return bool(self.takes or self.statement)
-
-    def variants(self, sizes: Mapping[str, Sequence[int]]) -> list[Workload]:
-        """Return the workloads of this kind, one for each of the `sizes` (field → values) that it differs by."""
-        if not self.size:
-            return [Workload(self.name)]
-        return [Workload(self.name, **{self.size: size}) for size in sizes[self.size]]  # type: ignore[arg-type]  # a field of sizes
-
-    def backend_work(self, workload: Workload) -> dict[str, dict[str, int]]:
-        """Return the backend's work for one request, by the names of its counters; empty where nothing is counted."""
-        rows = workload.count if self.size == "count" else 1
-        return {self.name: {"calls": 1, "rows": rows}} if self.statement and rows is not None else {}
-
 
 _ALL = (
     Specification(PING, "Ping", response=_HELLO, content_type="text/plain", refuses=False),
@@ -156,6 +70,25 @@ _ALL = (
         size_tolerance=0.06,
     ),
     Specification(
+        "json1000",
+        "JSON of 1000 numbers",
+        response={"objects": 100, "coding": "identity"},
+        good="json1000 gives 100 objects of 10 numbers",
+        dynamic="random",
+        size_tolerance=0.01,
+    ),
+    Specification(
+        "gzip",
+        "JSON of 1000 numbers, gzip",
+        response={"objects": 100, "coding": "gzip"},
+        good="json1000 is compressed when gzip is accepted",
+        dynamic="random",
+        size_tolerance=0.03,
+        headers=(("Accept-Encoding", "gzip"),),
+        plain="json1000",
+        adds="gzip compression",
+    ),
+    Specification(
         "blog",
         "Blog",
         response={"posts": 6},
@@ -175,6 +108,20 @@ _ALL = (
         content_type="text/plain",
         refuses=False,
     ),
+    Specification(
+        "mixed",
+        "Mix of endpoints",
+        # Of the blog's pages; all other responses together are a fourth of the bytes.
+        size_tolerance=0.25,
+        refuses=False,
+        mix=(
+            Part(Workload("text"), 6, "/text"),
+            Part(Workload("json"), 6, "/json"),
+            Part(Workload("decode", operations=10), 5),
+            Part(Workload("blog"), 2, "/blog"),
+            Part(Workload("sql2", count=USUAL_ROWS), 1, "/sql2"),
+        ),
+    ),
     Specification("decode-as-published", "Decode, as published", takes="batch", gives="any JSON", size="operations"),
     Specification(
         "roundtrip-as-published", "Round trip, as published", takes="batch", gives="any JSON", size="operations"
@@ -189,3 +136,37 @@ def named(**fields: Any) -> tuple[str, ...]:  # noqa: ANN401  (values of any fie
     return tuple(
         name for name, each in WORKLOADS.items() if all(getattr(each, key) == value for key, value in fields.items())
     )
+
+
+def backend_work(workload: Workload) -> dict[str, dict[str, float]]:
+    """Return the backend's work for one request, or for the average one of a mix; see :meth:`Specification.backend_work`."""
+    about = WORKLOADS[workload.name]
+    found = about.backend_work(workload)
+    for part in about.mix:
+        share = part.weight / about.round_count
+        for kind, work in backend_work(part.workload).items():
+            found[kind] = {what: count * share for what, count in work.items()}
+    return found
+
+
+def check_mixes(services: Sequence[tuple[str, str, str | None]]) -> None:
+    """Check that a server serves all parts of the mixes that it serves.
+
+    Parameters
+    ----------
+    services : Sequence[tuple[str, str, str | None]]
+        Workload, path and backend of each of its services.
+
+    Raises
+    ------
+    ValueError
+        If a part is missing, or a mix does not name the backend of one.
+    """
+    for mixed, own_path, own_backend in services:
+        for part in WORKLOADS[mixed].mix:
+            name, path = part.workload.name, part.path or own_path
+            backends = [backend for workload, at, backend in services if (workload, at) == (name, path)]
+            if not backends:
+                raise ValueError(f"serves: {mixed} needs {name} at {path}")
+            if backends[0] not in (None, own_backend):
+                raise ValueError(f'serves: {mixed} needs backend = "{backends[0]}", as {name} does')

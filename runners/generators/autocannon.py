@@ -30,7 +30,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadErrors, LoadResult, Request
+from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadErrors, LoadResult
+from runners.core.request import Request
 from runners.generators.autocannon_text import AutocannonText, parse_text
 from runners.generators.steps import parse_steps
 from runners.stats import histograms
@@ -58,6 +59,8 @@ class Autocannon:
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
         """Return the arguments of one window; see :class:`runners.core.load.Generator`."""
+        if not request.plain:
+            raise GeneratorError(f"autocannon sends one request without headers of its own; use wrk for {request.path}")
         if not 1 <= load.threads <= load.connections:
             raise GeneratorError(
                 f"autocannon needs a connection for each thread: {load.connections} for {load.threads}"

@@ -28,8 +28,8 @@ from runners.core.load import (
     Load,
     LoadErrors,
     LoadResult,
-    Request,
 )
+from runners.core.request import Request
 from runners.stats import histograms
 
 _BODY = "body"
@@ -130,6 +130,8 @@ class Paceload:
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
         """Return the arguments of one window; see :class:`runners.core.load.Generator`."""
+        if not request.plain:
+            raise GeneratorError(f"paceload sends one request without headers of its own; use wrk for {request.path}")
         if load.connections < load.threads or load.duration_s <= 0 or load.timeout_s <= 0:
             raise GeneratorError("paceload needs a connection for each thread, and a duration and a timeout above 0 s")
         if load.keepalive_requests not in (None, 1):

@@ -33,7 +33,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.core.load import LEAST_OFFERED, LOAD_FOLDER, GeneratorError, Load, LoadErrors, LoadResult, Request
+from runners.core.load import LEAST_OFFERED, LOAD_FOLDER, GeneratorError, Load, LoadErrors, LoadResult
+from runners.core.request import Request
 from runners.generators.perf_gauge_report import Push, Report, is_status, parse_report
 from runners.stats.histograms import merge
 
@@ -71,6 +72,8 @@ class PerfGauge:
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
         """Return the arguments of one window; see :class:`runners.core.load.Generator`."""
+        if not request.plain:
+            raise GeneratorError(f"perf-gauge sends one request without headers of its own; use wrk for {request.path}")
         if load.connections < 1 or load.duration_s <= 0 or load.timeout_s <= 0:
             raise GeneratorError("perf-gauge needs a client, a duration and a timeout above 0 s")
         if load.keepalive_requests not in (None, 1):

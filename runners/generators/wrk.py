@@ -21,7 +21,9 @@ import re
 import shutil
 from pathlib import Path
 
-from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadResult, Request
+from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadResult
+from runners.core.request import Request
+from runners.generators import wrk_mix
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS, Exact, Statistics, condense, parse_exact
 from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
 
@@ -41,9 +43,11 @@ class Wrk:
     reports_cpu: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:
-        """Write the script and the body of the request."""
+        """Write the script, and the body of the request or what a mix needs."""
         shutil.copyfile(_SCRIPT, folder / _SCRIPT.name)
         (folder / _BODY).write_bytes(request.body)
+        if request.mix:
+            wrk_mix.write(request.mix, folder)
 
     def command(self, request: Request, load: Load, host: str, port: int) -> list[str]:
         """Return the arguments of one window; see :class:`runners.core.load.Generator`.
@@ -60,10 +64,16 @@ class Wrk:
             )
         if load.rate_rps is not None or load.keepalive_requests is not None:
             raise GeneratorError("wrk neither sends at a given rate nor closes connections")
-        if not re.fullmatch(r"/[!-~]*", request.path):
-            raise GeneratorError(f"not a path that wrk can request: {request.path!r}")
+        requests = request.mix.requests.values() if request.mix else [request]
+        for each in requests:
+            if not re.fullmatch(r"/[!-~]*", each.path):
+                raise GeneratorError(f"not a path that wrk can request: {each.path!r}")
         command = ["wrk", "--threads", str(load.threads), "--connections", str(load.connections)]
         command += ["--duration", f"{math.ceil(load.duration_s)}s", "--timeout", f"{load.timeout_s:.0f}s", "--latency"]
+        command += [word for name, value in request.headers for word in ("--header", f"{name}: {value}")]
+        if request.mix:
+            script, url = f"{LOAD_FOLDER}/{wrk_mix.SCRIPT.name}", f"http://{host}:{port}/"
+            return [*command, "--script", script, url, "--", f"{LOAD_FOLDER}/{wrk_mix.MIX_FILE}"]
         command += ["--script", f"{LOAD_FOLDER}/{_SCRIPT.name}", f"http://{host}:{port}{request.path}"]
         command += ["--", request.method]
         if request.body or request.method not in ("GET", "HEAD"):
@@ -100,6 +110,7 @@ class Wrk:
             service_time=service_time,
             corrected=latency.in_us(latency.histogram),
             warnings=tuple(_warnings(exact, load, service_time)),
+            sent_counts=wrk_mix.sent_counts(stdout, exact.requests_count, load.connections + exact.errors.total_count),
         )
 
     def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.load import Generator, Request
+from runners.core.load import Generator
 from runners.core.parameters import Parameters
 from runners.core.records import LoadProfile
+from runners.core.request import Request
 from runners.core.workloads import WORKLOADS
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.speed_probe import SpeedProbes

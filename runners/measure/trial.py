@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 from runners.contract.conformance import quick_check
 from runners.contract.runner import contract_request, path_parameters
-from runners.core.load import GeneratorError, Load, Request
+from runners.core.load import GeneratorError, Load
 from runners.core.parameter_values import objectives
 from runners.core.records import SEARCH_WINDOW, WARM_UP_KINDS, System, Workload
+from runners.core.request import Request
 from runners.core.trial_record import Failure, TrialRecord, Verification, WindowKind, WindowRecord
-from runners.core.workloads import WORKLOADS
+from runners.core.workloads import WORKLOADS, backend_work
 from runners.machine.topology import format_cpu_list
 from runners.measure.capacity_search import CapacitySearch
 from runners.measure.design import Cell
@@ -62,7 +63,7 @@ class Trial:
         """Send the trial's own request once and compare the response with the contract."""
         if not self.ready:
             return
-        workload, body = self.cell.workload, self.request.body or None
+        workload, body = self.cell.workload, self.request.posted
         probe = quick_check(self.process.url, self.service, body, path_parameters(workload), workload.count)
         found = Verification(
             response_bytes=probe.response_bytes, body_bytes=probe.body_bytes, difference=probe.difference
@@ -237,7 +238,7 @@ def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Tri
         body_bytes=len(request.body),
         response_tolerance=WORKLOADS[workload.name].size_tolerance,
         idle_other_fraction=dict(settings.idle_other),
-        work_per_request=WORKLOADS[workload.name].backend_work(workload),
+        work_per_request=backend_work(workload),
         cpus=settings.source.plan.as_dict() | {"server": format_cpu_list(settings.cpus(cell))},
         generator=generator,
     )

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.records import Hue, System
 from runners.core.run_manifest import Shade
-from runners.core.workloads import WORKLOADS
+from runners.core.workloads import WORKLOADS, check_mixes
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
 
@@ -158,6 +158,11 @@ class Server(_Strict):
             raise ValueError("start: every server needs one, and a load generator has none")
         if bool(self.serves) == (self.role == "generator") and self.role != "backend":
             raise ValueError("serves: every server needs at least one workload, and a load generator has none")
+        return self
+
+    @model_validator(mode="after")
+    def _serves_its_mixes(self) -> Self:
+        check_mixes([(each.workload, each.path, each.backend) for each in self.serves])
         return self
 
     @property

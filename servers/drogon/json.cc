@@ -5,6 +5,7 @@
 #include <trantor/utils/Date.h>
 
 #include "draw.h"
+#include "reply.h"
 
 using namespace drogon;
 
@@ -17,8 +18,31 @@ HttpResponsePtr answer_json() {
   return HttpResponse::newHttpJsonResponse(std::move(answer));
 }
 
-HttpResponsePtr answer_json10() {
+namespace {
+
+Json::Value ten_numbers() {
   Json::Value answer;
   for (int i = 1; i <= 10; ++i) answer["Test Number " + std::to_string(i)] = draw(1000);
-  return HttpResponse::newHttpJsonResponse(std::move(answer));
+  return answer;
+}
+
+// As newHttpJsonResponse encodes it, without line breaks and indentation.
+std::string encoded(const Json::Value& value) {
+  static const Json::StreamWriterBuilder builder = [] {
+    Json::StreamWriterBuilder compact;
+    compact["commentStyle"] = "None";
+    compact["indentation"] = "";
+    return compact;
+  }();
+  return Json::writeString(builder, value);
+}
+
+}  // namespace
+
+HttpResponsePtr answer_json10() { return HttpResponse::newHttpJsonResponse(ten_numbers()); }
+
+HttpResponsePtr answer_json1000(const HttpRequestPtr& request) {
+  Json::Value answer;
+  for (int i = 0; i < 100; ++i) answer.append(ten_numbers());
+  return reply_packed(request, encoded(answer));
 }

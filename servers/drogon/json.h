@@ -1,5 +1,6 @@
 #pragma once
 
+#include <drogon/HttpRequest.h>
 #include <drogon/HttpResponse.h>
 
 #include <string>
@@ -7,8 +8,10 @@
 // The present time in UTC, with microseconds, as RFC 3339 writes it.
 std::string present_time();
 
-// The present time, and ten random numbers, as JSON objects: from a tree of jsoncpp's values, and from structs.
+// The present time, ten random numbers, and a hundred objects of ten, as JSON: from a tree of jsoncpp's values, and from structs.
 drogon::HttpResponsePtr answer_json();
 drogon::HttpResponsePtr answer_json10();
+drogon::HttpResponsePtr answer_json1000(const drogon::HttpRequestPtr& request);
 drogon::HttpResponsePtr answer_json_glaze();
 drogon::HttpResponsePtr answer_json10_glaze();
+drogon::HttpResponsePtr answer_json1000_glaze(const drogon::HttpRequestPtr& request);

@@ -1,5 +1,6 @@
 // The same small answers from structs, which glaze encodes as its glz::meta says at compile time. This is what the Go
 // servers do with encoding/json, so it is the row to compare with theirs; json.cc is Drogon's usual way.
+#include <array>
 #include <glaze/json.hpp>
 
 #include "draw.h"
@@ -42,7 +43,19 @@ struct glz::meta<Numbers> {
 
 HttpResponsePtr answer_json_glaze() { return reply_encoded(Greeting{"Hello, world!", present_time()}); }
 
-HttpResponsePtr answer_json10_glaze() {
+namespace {
+
+Numbers ten_numbers() {
   const auto next = [] { return draw(1000); };
-  return reply_encoded(Numbers{next(), next(), next(), next(), next(), next(), next(), next(), next(), next()});
+  return {next(), next(), next(), next(), next(), next(), next(), next(), next(), next()};
+}
+
+}  // namespace
+
+HttpResponsePtr answer_json10_glaze() { return reply_encoded(ten_numbers()); }
+
+HttpResponsePtr answer_json1000_glaze(const HttpRequestPtr& request) {
+  std::array<Numbers, 100> answer;
+  for (Numbers& numbers : answer) numbers = ten_numbers();
+  return reply_packed(request, glz::write_json(answer).value_or(""));
 }

@@ -77,6 +77,11 @@ void serve_page(const std::string& path, HttpResponsePtr (*make)()) {
   app().registerHandler(path, [make](const HttpRequestPtr&, Callback&& callback) { callback(make()); }, {Get});
 }
 
+void serve_packed(const std::string& path, HttpResponsePtr (*make)(const HttpRequestPtr&)) {
+  app().registerHandler(
+      path, [make](const HttpRequestPtr& request, Callback&& callback) { callback(make(request)); }, {Get});
+}
+
 // Calls `add` for the handler of a pattern with parameters. The router skips a pattern that has no handler for the
 // method and ends with 404, so the other methods get a handler too (HttpControllersRouter::route).
 template <class Add, class Handler>
@@ -154,6 +159,8 @@ void register_routes() {
   serve_page("/json/glaze", answer_json_glaze);
   serve_page("/json10", answer_json10);
   serve_page("/json10/glaze", answer_json10_glaze);
+  serve_packed("/json1000", answer_json1000);
+  serve_packed("/json1000/glaze", answer_json1000_glaze);
   serve_page("/blog", answer_blog);
   app().registerHandler("/sql1", &answer_sql1, {Get});
   app().registerHandler("/sql2", &answer_sql2, {Get});

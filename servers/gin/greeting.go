@@ -43,7 +43,12 @@ type numbers struct {
 }
 
 func tenNumbers(c *gin.Context) {
-	sendJSON(c, &numbers{random(), random(), random(), random(), random(), random(), random(), random(), random(), random()})
+	answer := newNumbers()
+	sendJSON(c, &answer)
+}
+
+func newNumbers() numbers {
+	return numbers{random(), random(), random(), random(), random(), random(), random(), random(), random(), random()}
 }
 
 func random() int { return rand.IntN(1000) }

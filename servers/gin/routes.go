@@ -33,6 +33,7 @@ func newHandler(posts []*post, from *database) http.Handler {
 	router.GET("/text", text)
 	router.GET("/json", now)
 	router.GET("/json10", tenNumbers)
+	router.GET("/json1000", thousandNumbers)
 	router.GET("/blog", blog(posts))
 	router.GET("/sql1", sql1(from))
 	router.GET("/sql2", sql2(from))

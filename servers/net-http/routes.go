@@ -21,7 +21,8 @@ const hello = "Hello, world!"
 func newHandler(posts []*post, from *database) http.Handler {
 	mux := http.NewServeMux()
 	for path, answer := range map[string]http.HandlerFunc{
-		"/{$}": text, "/text": text, "/json": now, "/json10": tenNumbers, "/blog": blog(posts), "/sql1": sql1(from), "/sql2": sql2(from),
+		"/{$}": text, "/text": text, "/json": now, "/json10": tenNumbers, "/json1000": thousandNumbers,
+		"/blog": blog(posts), "/sql1": sql1(from), "/sql2": sql2(from),
 	} {
 		mux.HandleFunc("GET "+path, answer)
 		mux.HandleFunc(path, wrongMethod("GET, HEAD"))
@@ -113,7 +114,12 @@ type numbers struct {
 }
 
 func tenNumbers(w http.ResponseWriter, _ *http.Request) {
-	sendJSON(w, &numbers{random(), random(), random(), random(), random(), random(), random(), random(), random(), random()})
+	answer := newNumbers()
+	sendJSON(w, &answer)
+}
+
+func newNumbers() numbers {
+	return numbers{random(), random(), random(), random(), random(), random(), random(), random(), random(), random()}
 }
 
 func random() int { return rand.IntN(1000) }

@@ -1,4 +1,6 @@
 /** What the server answers: one function a path, no framework. */
+import { gzipSync } from 'node:zlib';
+
 import { distinct, integer } from './random.js';
 
 const TEXT = 'text/plain; charset=utf-8';
@@ -7,6 +9,9 @@ const HTML = 'text/html; charset=utf-8';
 
 const MESSAGE = 'Hello, world!';
 const NUMBERS = Array.from({ length: 10 }, (_, index) => `Test Number ${index + 1}`);
+
+const OBJECTS_COUNT = 100;
+const GZIP = { level: 6 };
 
 const RECORDS_COUNT = 10_000;
 const DEFAULT_COUNT = '20';
@@ -26,6 +31,7 @@ export function handler(database, page) {
     ['/text', text],
     ['/json', (response) => sendJson(response, { message: MESSAGE, ts: new Date().toISOString() })],
     ['/json10', (response) => sendJson(response, numbers())],
+    ['/json1000', (response, _, request) => sendPacked(response, request, JSON.stringify(objects()))],
     ['/blog', (response) => send(response, 200, HTML, page())],
     ['/sql1', (response) => sendFrom(response, database.now().then((ts) => ({ message: MESSAGE, ts })))],
     ['/sql2', (response, query) => sendRecords(response, query, database)],
@@ -40,7 +46,7 @@ export function handler(database, page) {
       response.setHeader('Allow', 'GET');
       refuse(response, 405, 'only GET is answered here');
     } else {
-      answer(response, mark < 0 ? '' : url.slice(mark + 1));
+      answer(response, mark < 0 ? '' : url.slice(mark + 1), request);
     }
   };
 }
@@ -67,6 +73,31 @@ function numbers() {
     answer[name] = integer(1000);
   }
   return answer;
+}
+
+function objects() {
+  return Array.from({ length: OBJECTS_COUNT }, numbers);
+}
+
+/** Whether gzip is among the codings of an Accept-Encoding, with a weight above 0 (RFC 9110, 12.5.3). */
+export function acceptsGzip(accepted) {
+  for (const coding of accepted.split(',')) {
+    const [name, parameter = ''] = coding.split(';');
+    if (name.trim() === 'gzip') {
+      const weight = parameter.trim();
+      return !weight.startsWith('q=') || Number(weight.slice(2)) > 0;
+    }
+  }
+  return false;
+}
+
+/** JSON, compressed if the client accepts that: at once, since a process has one CPU, and another thread would share it. */
+function sendPacked(response, request, text) {
+  const packed = acceptsGzip(request.headers['accept-encoding'] ?? '');
+  const body = packed ? gzipSync(text, GZIP) : text;
+  const headers = ['Content-Type', JSON_TYPE, 'Content-Length', Buffer.byteLength(body), 'Vary', 'Accept-Encoding'];
+  response.writeHead(200, packed ? [...headers, 'Content-Encoding', 'gzip'] : headers);
+  response.end(body);
 }
 
 function sendFrom(response, answer) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import test, { after, before } from 'node:test';
 import { openDatabase } from './database.js';
-import { handler, recordsCount } from './routes.js';
+import { acceptsGzip, handler, recordsCount } from './routes.js';
 
 const PAGE = '<p>é</p>';
 let server;
@@ -91,5 +91,27 @@ test('a count is a whole number from 1 to 500; without one it is 20', () => {
   }
   for (const count of ['0', '501', 'abc', '', '-1', '2.5', '+5', '05', '1e2', '%205', '5%20', '5%0A', '٣', '9'.repeat(20)]) {
     assert.equal(recordsCount(`count=${count}`), undefined, count);
+  }
+});
+
+test('a thousand numbers are compressed when gzip is accepted, and new on each request', async () => {
+  const seen = new Set();
+  for (const [accepted, coding] of [['gzip', 'gzip'], ['identity', null]]) {
+    const response = await fetch(`${base}/json1000`, { headers: { 'accept-encoding': accepted } });
+    const objects = await response.json();
+    assert.equal(response.headers.get('content-encoding'), coding);
+    assert.equal(response.headers.get('vary'), 'Accept-Encoding');
+    assert.deepEqual([objects.length, Object.keys(objects[99]).length], [100, 10]);
+    objects.flatMap(Object.values).forEach((number) => seen.add(number));
+  }
+  assert.ok(seen.size > 700, `${seen.size}`); // 865 are to be expected
+});
+
+test('gzip is accepted with a weight above 0', () => {
+  for (const accepted of ['gzip', 'br, gzip', 'gzip;q=0.5, br', 'br,gzip; q=0.001']) {
+    assert.ok(acceptsGzip(accepted), accepted);
+  }
+  for (const accepted of ['', 'br', 'identity', 'gzip;q=0', 'br, gzip; q=0.000']) {
+    assert.ok(!acceptsGzip(accepted), accepted);
   }
 });

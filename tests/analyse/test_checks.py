@@ -199,6 +199,17 @@ def test_the_backend_s_own_count_proves_that_the_work_was_done(work, ok):
     assert check.void
 
 
+@pytest.mark.parametrize(
+    ("calls", "ok"), [(1000, True), (1080, True), (920, True), (800, False), (1200, False), (20_000, False)]
+)
+def test_of_a_mix_only_requests_under_way_may_be_missing_or_too_many(calls, ok):
+    record = trial(1, "fast+a", "decode-10", [20_000.0])
+    record.work_per_request = {"sql2": {"calls": 0.05, "rows": 1.0}}
+    for raw in record.windows:
+        raw.backend_work = {"sql2": {"calls": calls, "rows": calls * 20}, "other": {"calls": 0, "rows": 0}}
+    assert checked(record)["backend work"].ok == ok
+
+
 def under_pressure(**at_the_end):
     record = trial(1, "fast+a", "decode-10", [20_000.0, 20_000.0])
     calm = {"throttled_count": 7, "clock_hz": 3_000_000_000, "memory_stall_s": 1.5, "swapped_pages_count": 40}

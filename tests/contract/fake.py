@@ -8,14 +8,14 @@ import random
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, normalised
-from tests.contract.fake_resources import Resources
+from tests.contract.fake_resources import NOTHING, Resources
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ RESOURCES = (
     Served("sql1", "/sql1"),
     Served("sql2", "/sql2"),
     Served("json10", "/json10"),
+    Served("json1000", "/json1000"),
+    Served("gzip", "/json1000"),
     Served("blog", "/blog"),
     Served("relay", "/10k.txt"),
 )
@@ -56,6 +58,7 @@ _ROUTES = {
     r"/sql1": ("GET", "sql1"),
     r"/sql2(\?.*)?": ("GET", "sql2"),
     r"/json10": ("GET", "json10"),
+    r"/json1000": ("GET", "json1000"),
     r"/blog": ("GET", "blog"),
     r"/10k\.txt": ("GET", "relay"),
 }
@@ -194,15 +197,21 @@ class _Handler(Resources, BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length", 0))
         return self.rfile.read(size) if size <= BODY_LIMIT_BYTES else None
 
-    def _answer(self, status: int, content: object, text_type: str = "text/plain") -> None:
+    def _answer(
+        self, status: int, content: object, text_type: str = "text/plain", headers: Mapping[str, str] = NOTHING
+    ) -> None:
         is_text = isinstance(content, str)
         body = content.encode() if isinstance(content, str) else json.dumps(content).encode()
+        if "Content-Encoding" in headers:
+            body = self._packed(body)
         self.send_response_only(status)
         if "no date" not in self.wrong:
             stamp = 0 if "old date" in self.wrong else None
             self.send_header("Date", self.date_time_string(stamp))
         media_type = text_type if is_text or "wrong type" in self.wrong else "application/json"
         self.send_header("Content-Type", media_type)
+        for name, value in headers.items():
+            self.send_header(name, value)
         if "compresses" in self.wrong and "gzip" in self.headers.get("Accept-Encoding", ""):
             body = gzip.compress(body)
             self.send_header("Content-Encoding", "gzip")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import re
 import time
+import zlib
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from types import MappingProxyType
 
 from runners.contract.data import posts, relayed, row
 from tests.contract.pages import page
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Resources:
@@ -83,6 +89,28 @@ class Resources:
         if "eleven numbers" in self.wrong:
             numbers["Test Number 11"] = 1
         self._answer(200, numbers)
+
+    def _json1000(self, _: bytes) -> None:
+        objects = [{f"Test Number {index}": random.randint(0, 999) for index in range(1, 11)} for _ in range(100)]
+        if "an object is missing" in self.wrong:
+            del objects[50]
+        if "a number less" in self.wrong:
+            del objects[99]["Test Number 10"]
+        if "the same numbers" in self.wrong:
+            objects = [dict.fromkeys(objects[0], 7)] * 100
+        headers = {} if "no Vary" in self.wrong else {"Vary": "Origin, accept-encoding"}
+        accepted = re.sub(r"gzip; ?q=0(\.0+)?$", "", self.headers.get("Accept-Encoding", ""))
+        if ("gzip" in accepted and "never compresses" not in self.wrong) or "always compresses" in self.wrong:
+            headers["Content-Encoding"] = "gzip"
+        self._answer(200, objects, headers=headers)
+
+    def _packed(self, body: bytes) -> bytes:
+        if "no gzip" in self.wrong:
+            return zlib.compress(body)
+        packed = gzip.compress(body, 1 if "compresses little" in self.wrong else 6)
+        if "padded" in self.wrong:
+            packed += bytes(len(packed) // 10)
+        return packed[:-9] if "a cut member" in self.wrong else packed
 
     def _blog(self, _: bytes) -> None:
         known = list(posts().values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import json
 import random
@@ -9,7 +10,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from runners.contract.data import ROWS_COUNT, posts, row
 from runners.contract.dynamic import drawn
@@ -60,6 +61,34 @@ def test_any_ten_numbers_are_right_in_any_order(numbers, chance):
     members = [(f"Test Number {index}", number) for index, number in enumerate(numbers, 1)]
     chance.shuffle(members)
     assert drawn({"numbers": 10}, json.dumps(dict(members)).encode()) == tuple(numbers)
+
+
+@given(st.lists(tens, min_size=1, max_size=20))
+def test_any_objects_of_numbers_are_right_and_so_they_are_compressed(objects):
+    members = [{f"Test Number {index}": number for index, number in enumerate(each, 1)} for each in objects]
+    body, expect = json.dumps(members).encode(), {"objects": len(objects), "coding": "identity"}
+    flat = tuple(number for each in objects for number in each)
+    assert drawn(expect, body) == flat
+    assert drawn(expect | {"coding": "gzip"}, gzip.compress(body, 6)) == flat
+    assert refused(expect | {"objects": len(objects) + 1}, body)
+    assert refused(expect | {"coding": "gzip"}, body)
+
+
+@given(st.lists(tens, min_size=100, max_size=100), st.sampled_from([0, 1, 2, 3, 7, 8, 9]))
+@settings(max_examples=20)
+def test_another_level_is_found(objects, level):
+    members = [{f"Test Number {index}": number for index, number in enumerate(each, 1)} for each in objects]
+    packed = gzip.compress(json.dumps(members).encode(), level)
+    assert refused({"objects": 100, "coding": "gzip"}, packed)
+
+
+@given(st.binary(max_size=200))
+def test_bytes_that_are_no_gzip_member_are_found(body):
+    assert refused({"objects": 1, "coding": "gzip"}, body)
+
+
+def test_a_body_that_unpacks_to_too_much_is_refused_before_it_fills_the_memory():
+    assert refused({"objects": 1, "coding": "gzip"}, gzip.compress(bytes(64 << 20)))
 
 
 @given(

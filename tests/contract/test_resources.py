@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from runners.contract import conformance, responses as responses
@@ -59,6 +61,19 @@ def test_a_proxy_that_only_relays_is_not_asked_for_paths_of_its_own():
         ("json10", "nine numbers", "$.Test Number 9 is missing"),
         ("json10", "eleven numbers", "$.Test Number 11 is unexpected"),
         ("json10", "the same numbers", "the response is the same to each request"),
+        ("json1000", "an object is missing", "$ is 99 elements instead of 100 objects"),
+        ("json1000", "a number less", "$[99].Test Number 10 is missing"),
+        ("json1000", "the same numbers", "the response is the same to each request"),
+        ("json1000", "always compresses", "the response is compressed (gzip)"),
+        ("json1000", "no Vary", "header Vary does not name Accept-Encoding"),
+        ("gzip", "no Vary", "header Vary does not name Accept-Encoding"),
+        ("gzip", "never compresses", "the response is not compressed (identity)"),
+        ("gzip", "compresses little", "the body has "),
+        ("gzip", "padded", "the body is not one whole gzip member"),
+        ("gzip", "a cut member", "the body is not one whole gzip member"),
+        ("gzip", "no gzip", "the body b'x"),
+        ("gzip", "an object is missing", "$ is 99 elements instead of 100 objects"),
+        ("gzip", "the same numbers", "the "),
         ("blog", "five posts", "the page has 5 posts instead of 6"),
         ("blog", "a post twice", "only 5 of the 6 posts are distinct"),
         ("blog", "the same page", "the response is the same to each request"),
@@ -146,6 +161,56 @@ def test_a_load_generator_asks_for_the_rows_of_the_workload():
     request = contract_request("/sql2", workload, "pretty", 1)
     assert (request.method, request.path, request.body) == ("GET", "/sql2?count=20", b"")
     assert contract_request("/sql2", Workload("sql2"), "pretty", 1).path == "/sql2"
+
+
+def test_what_accept_encoding_says_decides_about_compression():
+    assert full_differences("gzip") - {"status 200 instead of 404"} == set()
+    assert full_differences("json1000") - {"status 200 instead of 404"} == set()
+    assert "the response is not compressed (identity)" in full_differences("gzip", "never compresses")
+    assert "the response is compressed (gzip)" in full_differences("json1000", "always compresses")
+
+
+MIXED = Served("mixed", "/dbop/{db}/{table}")
+
+
+def mix_probe(*faults):
+    """What the check before and after every load of the mix says."""
+    body = contract_request(MIXED.path, Workload("mixed"), "pretty", 1).posted
+    with serving(*faults) as base_url:
+        return conformance.quick_check(base_url, MIXED, body)
+
+
+def test_a_mix_is_verified_part_by_part_and_has_the_size_of_its_average_response():
+    probe = mix_probe()
+    assert probe.difference is None
+    # A page is some 7 kB, twenty rows are 1.2 kB, and the rest is small.
+    assert 500 < probe.body_bytes < 2000
+    assert probe.body_bytes < probe.response_bytes
+
+
+@pytest.mark.parametrize(
+    ("fault", "difference"),
+    [
+        ("text without newline", "text: body is b'Hello, world!'"),
+        ("skips a field", "decode: $.textBytes is "),
+        ("five posts", "blog: the page has 5 posts instead of 6"),
+        ("database away", "sql2: status 503 instead of 200"),
+        ("a row is missing", "sql2: $ is 19 elements instead of 20 rows"),
+    ],
+)
+def test_a_wrong_part_of_a_mix_is_named(fault, difference):
+    assert mix_probe(fault).difference.startswith(difference)
+
+
+def test_a_mix_is_a_seeded_sequence_in_which_each_round_has_the_shares_of_the_contract():
+    request, again, other = (contract_request(MIXED.path, Workload("mixed"), "pretty", seed) for seed in (1, 1, 2))
+    assert request == again
+    assert request.mix.sequence != other.mix.sequence
+    rounds = [Counter(request.mix.sequence[start : start + 20]) for start in range(0, 1000, 20)]
+    assert all(each == {"text": 6, "json": 6, "decode": 5, "blog": 2, "sql2": 1} for each in rounds)
+    assert request.mix.requests["sql2"].path == "/sql2?count=20"
+    assert request.mix.requests["decode"].body == request.posted
+    assert "25% /dbop/my_database_1/my_table_1" in request.path
 
 
 def test_a_path_that_is_not_served_is_found():

@@ -39,10 +39,10 @@ def test_every_vector_has_a_name_of_its_own():
     assert [name for name, count in Counter(vector.name for vector in stored()).items() if count > 1] == []
 
 
-def test_the_quick_vectors_are_few_and_cover_every_workload_but_delays():
+def test_the_quick_vectors_are_few_and_cover_every_workload_but_delays_and_mixes():
     quick = [vector for vector in stored() if vector.quick]
     assert len(quick) < 40
-    assert {workload for vector in quick for workload in vector.workloads} == EVERY_WORKLOAD - {"ping-delay"}
+    assert {workload for vector in quick for workload in vector.workloads} == EVERY_WORKLOAD - {"ping-delay", "mixed"}
 
 
 def test_every_kind_of_answer_is_expected_by_some_vector():

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.core.load import GeneratorError, Load, Request
+from runners.core.load import GeneratorError, Load
+from runners.core.request import Request
 from runners.generators.paceload import Paceload, report_of
 from runners.stats import histograms
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.core.load import Load, Request
+from runners.core.load import Load
 from runners.core.records import LoadProfile, System, Workload
+from runners.core.request import Request
 from runners.core.run_manifest import PlannedRates
 from runners.experiments.proxy_loads import RELAYED
 from runners.generators.perf_gauge import PerfGauge, paced, portion

@@ -50,6 +50,7 @@ def test_a_complete_manifest_is_read(tmp_path):
         (MANIFEST.replace("[start]", '[start]\nuser = "root; rm"'), "start.user"),
         (MANIFEST.replace("[start]", '[start]\nscratch = ["/src"]'), "start.scratch"),
         (MANIFEST.replace("[start]", '[start]\nstop_signal = "KILL"'), "start.stop_signal"),
+        (MANIFEST.replace('workload = "ping"', 'workload = "mixed"'), "mixed needs text at /text"),
         ("title = ", "server.toml"),
         (MANIFEST.replace("[[serves]]", "[other]"), "other"),
         (MANIFEST.replace('role = "origin"', 'role = "generator"'), "a load generator has none"),

@@ -14,7 +14,8 @@ from runners.contract.vectors.accepted import SAMPLE, accepted
 from runners.contract.vectors.malformed import malformed
 from runners.contract.vectors.model import AS_SENT, Body, RequestParts, Vector, padded_to_limit
 from runners.contract.vectors.refused import refused
-from runners.core.workloads import PING, USUAL_ROWS, WORKLOADS, Expectation, named
+from runners.core.specification import Expectation
+from runners.core.workloads import PING, USUAL_ROWS, WORKLOADS, named
 
 AS_PUBLISHED = named(gives="any JSON")
 _WITH_BODY = tuple(name for name in named(takes="batch") if name not in AS_PUBLISHED)
@@ -122,6 +123,7 @@ def resources() -> Iterator[Vector]:
     for about in (each for each in WORKLOADS.values() if each.good):
         yield Vector(about.good, (about.name,), {}, expected(about.name), quick=True)
     yield from _counts()
+    yield from _codings()
     yield from _without_backend()
     for workload in _RESOURCES:
         name = f"a path behind that of {workload} is unknown"
@@ -171,6 +173,17 @@ def _counts() -> Iterator[Vector]:
         request = {"suffix": f"?count={text}"}
         yield Vector(f"a count of {shown} is refused", ("sql2",), request, {"status": 400}, quick=text == "0")
     yield Vector("an empty count is refused", ("sql2",), {"suffix": "?count="}, {"status": 400})
+
+
+def _codings() -> Iterator[Vector]:
+    accepted = {
+        "json1000": ("identity", "br, deflate", "gzip;q=0", "br, gzip; q=0.000"),
+        "gzip": ("gzip, deflate, br", "deflate;q=0.5,gzip;q=0.5", "br, gzip; q=0.001"),
+    }
+    for workload, each in accepted.items():
+        for coding in each:
+            name = f"json1000 is {'compressed' if WORKLOADS[workload].headers else 'not compressed'} for {coding}"
+            yield Vector(name, (workload,), {"headers": {"Accept-Encoding": coding}}, expected(workload))
 
 
 def _without_backend() -> Iterator[Vector]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, normalised
-from runners.core.workloads import Expectation, named
+from runners.core.specification import Expectation
+from runners.core.workloads import named
 
 PATH = Path(__file__).resolve().parents[3] / "servers" / "contract" / "vectors.json"
 AS_SENT = "as sent"
@@ -23,12 +24,14 @@ _ABOUT = {
     "about": "Requests and their responses. Written by: python -m runners.contract --write-vectors",
     "workloads": "The workloads that a vector is for. None: it is for the server as a whole, and names its path.",
     "request": "method: unless given, POST for discard, decode and roundtrip, else GET. path: instead of the served one. "
-    "suffix: appended to it. parameters: of the path, percent-encoded already.",
+    "suffix: appended to it. parameters: of the path, percent-encoded already. headers: in the place of those of the workload, "
+    "which for gzip are Accept-Encoding: gzip.",
     "body": "text (as UTF-8), or base64, or parts: each a text, or a piece to repeat, with another between.",
     "expect": "status: one, or several that are allowed. receipt: the response of decode. echo: the response of roundtrip; "
     "'as sent': it equals the request. text, json: the responses of other workloads. greeting: message and ts, the present "
-    "time in this form. rows: an array of so many rows of the table. numbers: an object of so many. posts: a page of so "
-    "many. file: the content of this file in data/. With 400 and 503 comes an error object.",
+    "time in this form. rows: an array of so many rows of the table. numbers: an object of so many. objects: an array of so many "
+    "objects of ten numbers. coding: the content coding, gzip or identity, with Vary. posts: a page of so many. file: the content "
+    "of this file in data/. With 400 and 503 comes an error object.",
     "quick": "Whether the vector is one of the few that are tried before every measurement.",
     "backend": "false: the vector is for the time while the database is away, not for the usual one.",
 }
@@ -58,6 +61,7 @@ class RequestParts(TypedDict, total=False):
     path: str
     suffix: str
     parameters: dict[str, str]
+    headers: dict[str, str]
     body: Body
 
 
