@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.comparisons import compare_sides
-from runners.analyse.results import RATIO, Results, analyse
+from runners.analyse.pooled import RATIO
+from runners.analyse.results import Results, analyse
 from runners.core.errors import WrkbookError
 from runners.core.parameters import LIMITS
 from runners.core.records import CONTROL, GENERATOR_LIMITED, SMOKE_PROFILE, Interval, Row

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.cells import workload_columns
+from runners.analyse.pooled import Session, ratio_over
 from runners.analyse.results import Results
 from runners.analyse.run_comparison import BeforeAfter
 from runners.core.project import PROCESSED
@@ -23,6 +24,7 @@ TABLES = ("trials", "latency", "usage", "checks")
 """Names of the :class:`runners.analyse.tables.Tables` that are written as Parquet."""
 # The label of a workload says as much as its columns, and the warnings as much as the remarks.
 _NOT_IN_SUMMARY = workload_columns(Workload("")).keys() - {"workload"} | {"remarks", "planned_workload", "shade"}
+_PAIR = ("workload", "system_a", "system_b")
 _INTERVALS = [("throughput", "_rps"), ("cpu_per_request", "_s")]
 _INTERVALS += [(percentile_column(percentile).removesuffix("_s"), "_s") for percentile in PERCENTILES]
 
@@ -80,6 +82,7 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
         "precision_reached_ratio": results.precision_reached_ratio,
         "cells": [_cell(row) for _, row in results.cells.iterrows()],
         "comparisons": [_comparison(row) for _, row in results.comparisons.iterrows()],
+        "sessions": [_session(each, results) for each in results.sessions],
         "shares": results.shares.to_dict("records"),
         "noise_floor": results.noise_floor_ratio,
         "checks": _checks(results.checks),
@@ -136,11 +139,24 @@ def _checks(checks: pd.DataFrame) -> list[dict[str, Any]]:
     return found
 
 
+def _session(session: Session, results: Results) -> dict[str, Any]:
+    """Return a session with its own ratios to the leaders that are compared over all of them."""
+    rows = results.comparisons[results.comparisons["family"] == "leader"].to_dict("records")
+    ratios = []
+    for row in rows:
+        a, b = ((row[side], row["workload"]) for side in ("system_a", "system_b"))
+        found = ratio_over([session.throughputs], a, b)
+        pair = {name: row[name] for name in _PAIR} | {"blocks_count": found.blocks_count}
+        ratios.append(pair | {"ratio": vars(found.own)})
+    return {"run_id": session.run_id, "started_at": session.started_at, "ratios": ratios}
+
+
 def _comparison(row: pd.Series) -> dict[str, Any]:
-    pair = {name: row[name] for name in ("workload", "system_a", "system_b")}
-    return pair | {
-        "ratio": vars(interval_in(row, "ratio")),
-        **{name: row[name] for name in ("blocks_count", "family", "bound", "verdict")},
+    return {
+        **{name: row[name] for name in _PAIR},
+        **{name: vars(interval_in(row, name)) for name in ("ratio", "own_ratio", "mean_ratio")},
+        **{name: row[name] for name in ("between_ratio", "sessions_count", "blocks_count")},
+        **{name: row[name] for name in ("family", "bound", "verdict")},
     }
 
 

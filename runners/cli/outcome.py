@@ -19,6 +19,7 @@ from runners.core.project import PROCESSED
 from runners.core.units import RATES, RATIOS, amount, quantity_parts, shortened, system_title
 from runners.workbook import run as running
 from runners.workbook.run import Report
+from runners.workbook.series import Series, run_series
 
 # With them, what is printed of three notebooks fits on one screen: 25 lines of 80 columns.
 _SENTENCE_LONGEST, _REASON_LONGEST, _ROWS_COUNT = 230, 120, 6
@@ -27,8 +28,10 @@ _CELLS_NAMED = 3
 _NAMES, _SHORTEST_NAME, _GAP = {0: 2.0, 1: 1.0, 5: 1.0}, 8, 2
 
 
-def run_and_show(names: Sequence[str], values: dict[str, Any], budget_minutes: float, *, as_json: bool) -> None:
-    """Execute notebooks and print what they found: for people as they end, or all as JSON.
+def run_and_show(
+    names: Sequence[str], values: dict[str, Any], budget_minutes: float, series: Series, *, as_json: bool
+) -> None:
+    """Execute notebooks, in one session or several, and print what they found: for people as they end, or all as JSON.
 
     Raises
     ------
@@ -38,13 +41,20 @@ def run_and_show(names: Sequence[str], values: dict[str, Any], budget_minutes: f
         After the command that continues the run was printed.
     """
     target = console()
+
+    def shown(found: Report) -> None:
+        if not as_json:
+            show_report(target, found)
+
     try:
-        reports = running.run(
-            names, values, budget_minutes, lambda found: None if as_json else show_report(target, found)
-        )
+        if series.count > 1:
+            reports = run_series(names, values, budget_minutes, series, shown)
+        else:
+            reports = running.run(names, values, budget_minutes, shown)
     except running.Interrupted as interrupt:
         given = values | {"run_id": interrupt.run_id}
-        print(f"\n{resuming(interrupt.names, given, budget_minutes)}", file=sys.stderr)
+        several = ["--sessions", str(series.count), "--every", f"{series.every_s:g}s"] if series.count > 1 else []
+        print(f"\n{resuming(interrupt.names, given, budget_minutes, several)}", file=sys.stderr)
         raise
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], indent=1))

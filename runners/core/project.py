@@ -34,6 +34,8 @@ COMPARING = "90-compare-runs"
 
 WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
 """Environment variable that makes a notebook show the recorded data without measuring."""
+OWN_SESSION_ONLY = "WRKBOOK_OWN_SESSION_ONLY"
+"""Environment variable that makes a report use its own run alone, without other sessions of the ledger."""
 
 
 def cache_folder() -> Path:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 TRIAL_SCHEMA = "wrkbook.trial/8"
 RUN_SCHEMA = "wrkbook.run/9"
-SUMMARY_SCHEMA = "wrkbook.summary/5"
+SUMMARY_SCHEMA = "wrkbook.summary/6"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
 CONTROL = "control"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from runners.analyse.results import Results, analyse
+from runners.analyse.sessions import with_sessions
 from runners.analyse.summary import write_processed
 from runners.analyse.tables import measured_windows
 from runners.core.errors import WrkbookError
@@ -186,7 +187,7 @@ class Experiment:
                 f"there is not one sound trial in run {self.run.run_id}: {reasons[0]}{more}",
                 "run ./wrkbook doctor to inspect the machine, ./wrkbook verify to check the servers",
             )
-        return found
+        return with_sessions(found)
 
     def conclude(self, results: Results, subject: Subject[Any], own: Mapping[str, Any] | None = None) -> None:
         """Write the processed data with the answer and the conclusions that the report shows.

@@ -131,7 +131,8 @@ class ClaimReview:
         names = sorted({claim.experiment for claim in self._claims})
         run = self.experiment.run
         if run.exists:
-            return selected_before(run.read().selected_runs or {}, names, run.base)
+            begun = run.read()
+            return selected_before(begun.selected_runs or {}, names, run.base, until=begun.started_at)
         return select_runs(names, run.run_id, run.base)
 
     def plan(self) -> Fragment:

@@ -8,7 +8,9 @@ from typing import Any, Protocol, TypeVar
 from IPython.display import display
 from IPython.utils.capture import capture_output
 
+from runners.analyse.results import Results
 from runners.core.records import SMOKE_PROFILE
+from runners.present import sessions
 from runners.present.kit.markup import Fragment, joined, unbroken
 from runners.present.narrative import SMOKE, Narrative
 
@@ -62,12 +64,18 @@ class Answer:
             joined(*smoke, answer_line(subject.answer(results)), subject.decision_table(results)),
             title_line(subject.message(results)),
             subject.main_chart(results),
-            joined(heading("How sure"), said(subject.how_sure(results))),
+            joined(heading("How sure"), said(subject.how_sure(results)), *_sessions(results)),
         ]
         for place, each in zip(self._places, shown, strict=True):
             if place is not None:
                 data, metadata = _bundle(each)
                 place.update(data, raw=True, metadata=metadata)
+
+
+def _sessions(results: Any) -> list[Fragment]:  # noqa: ANN401  (as above)
+    """Return the chart of the sessions, where the results are of several."""
+    chart = sessions.figure(results) if isinstance(results, Results) else None
+    return [chart.fragment] if chart else []
 
 
 def published(results: Any, subject: Subject[Any]) -> tuple[str, list[str]]:  # noqa: ANN401  (as above)

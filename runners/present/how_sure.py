@@ -7,6 +7,7 @@ import math
 from runners.analyse.results import Results
 from runners.core.units import format_half_width, listing
 from runners.present.kit.frames import ordered, without_control
+from runners.present.sessions import THIS_SESSION, sure
 from runners.stats.verdicts import SMALLEST_BAND
 
 _SHOWN_REASONS = 2
@@ -23,12 +24,11 @@ def _intervals(results: Results) -> str:
     if widths.empty:
         return "No ratio of this run has an interval."
     widest = float(widths.max())
+    if known := sure(results):
+        return known
     aim = results.precision_ratio
     reached = "" if widest <= aim else f", {format_half_width(aim)} was the aim"
-    return (
-        "Intervals are 95 % and cover this session only; "
-        f"the widest interval of a ratio is {format_half_width(widest)}{reached}."
-    )
+    return f"{THIS_SESSION}; the widest interval of a ratio is {format_half_width(widest)}{reached}."
 
 
 def _control(results: Results) -> str:
@@ -43,7 +43,7 @@ def _control(results: Results) -> str:
 
 def validity(results: Results) -> str:
     """Return the sentence about n, the number of valid trials, and the reasons why others are void."""
-    cells = results.cells
+    cells = results.own_cells
     made, valid = int(cells["launches_made_count"].sum()), int(cells["launches_count"].sum())
     if not made:
         return ""

@@ -37,6 +37,11 @@ class Comparison:
     p_value: float
     blocks_count: int
 
+    @property
+    def freedom(self) -> float:
+        """Return the degrees of freedom of a paired interval."""
+        return self.blocks_count - 1
+
 
 def critical_value(systems_count: int, freedom: float) -> float:
     """Return the half-width, in standard errors, of simultaneous 95 % intervals of the differences among some systems."""
@@ -97,7 +102,7 @@ def compare(
     apart = apart[~np.isnan(apart)]
     interval = mean_interval(apart, systems_count)
     error = float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
-    p_value = _p_value(interval.value, error, len(apart) - 1)
+    p_value = p_value_of(interval.value, error, len(apart) - 1)
     return Comparison(_exponential(interval) if kind == "ratio" else interval, p_value, len(apart))
 
 
@@ -118,7 +123,9 @@ def compare_unpaired(first: Launches, second: Launches) -> Comparison:
     freedom = float(squares.sum() ** 2 / (squares**2 / freedoms).sum()) if squares.any() else 1.0
     error = math.sqrt(squares.sum())
     arm = critical_value(2, freedom) * error
-    return Comparison(_exponential(Interval(apart, apart - arm, apart + arm)), _p_value(apart, error, freedom), fewest)
+    return Comparison(
+        _exponential(Interval(apart, apart - arm, apart + arm)), p_value_of(apart, error, freedom), fewest
+    )
 
 
 def ratio_of(first: Interval, second: Interval) -> Interval:
@@ -159,7 +166,8 @@ def log_arm(value: float, end: float) -> float:
     return abs(math.log(end / value)) if 0 < end < math.inf else math.inf
 
 
-def _p_value(mean: float, standard_error: float, freedom: float) -> float:
+def p_value_of(mean: float, standard_error: float, freedom: float) -> float:
+    """Return the two-sided p-value of "the mean is 0"."""
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0
     return float(2 * stats.t.sf(abs(mean) / standard_error, freedom))

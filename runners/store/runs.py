@@ -21,6 +21,8 @@ from runners.store.ledger import Run, runs
 
 # Marks beside a run's records, which themselves say nothing of it. A run without either is complete.
 _UNFINISHED, _VOID = ".unfinished", ".void"
+COMPLETE, VOID = "complete", "void"
+"""States of a run that has ended."""
 
 
 @contextmanager
@@ -63,7 +65,7 @@ def state(run: Run) -> str:
     if mark.exists():
         doing = "measuring" if _is_locked(mark) else "interrupted at"
         return f"{doing} block {_next(run)}"
-    return "void" if (run.folder / _VOID).exists() else "complete"
+    return VOID if (run.folder / _VOID).exists() else COMPLETE
 
 
 def kept(run: Run) -> str:

@@ -111,7 +111,10 @@ def _entry(base: Path, found: Sequence[tuple[Path, dict[str, Any]]]) -> IndexEnt
 
 def _leads(summaries: Sequence[dict[str, Any]]) -> tuple[list[float], str]:
     """Return the lead of each run, oldest first, in the workload that most runs share, and what the newest lead is."""
-    by_run = [{each.workload: each for each in standings(summary) if each.bound != "unknown"} for summary in summaries]
+    by_run = [
+        {each.workload: each for each in standings(summary, own=True) if each.bound != "unknown"}
+        for summary in summaries
+    ]
     if not by_run[-1]:
         return [], ""
     runs_count = {workload: sum(workload in found for found in by_run) for workload in by_run[-1]}
@@ -129,7 +132,7 @@ def _history_run(folder: Path, summary: dict[str, Any]) -> HistoryRun:
         profile=summary["profile"],
         machine=summary["machine"]["cpu"],
         answer=answer(summary),
-        ratios=ratios_to_leader(summary),
+        ratios=ratios_to_leader(summary, own=True),
         systems=pd.DataFrame(summary["cells"], columns=["system", "server", "codec"]).drop_duplicates(),
         report=f"{folder.name}/report.html",
     )

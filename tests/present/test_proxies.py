@@ -66,7 +66,15 @@ def compared(cells, workload, verdicts, bounds=()):
         ratio = RATES[system] / RATES[DIRECT]
         family = "control" if system == CONTROL else "leader"
         row = {"workload": workload, "system_a": system, "system_b": DIRECT, "ratio": ratio, "ratio_low": ratio * 0.95}
-        row |= {"ratio_high": ratio * 1.05, "p_value": 0.01, "blocks_count": 6, "family": family, "verdict": verdict}
+        row |= {
+            "sessions_count": 1,
+            "between_ratio": math.nan,
+            "ratio_high": ratio * 1.05,
+            "p_value": 0.01,
+            "blocks_count": 6,
+            "family": family,
+            "verdict": verdict,
+        }
         rows.append(row | {"bound": bounds.get(system, "")})
     return rows
 
@@ -86,6 +94,8 @@ class Run:
     measured_s: float = 600.0
     precision_ratio: float = 0.02
     budget_note: str = ""
+    others: tuple = ()
+    before: None = None
     noise_floor_ratio: dict = field(default_factory=lambda: {CAPACITY: 1.03, MAXIMUM: 1.03})
     manifest: RunManifest = field(
         default_factory=lambda: manifest(
@@ -108,6 +118,10 @@ class Run:
     checks: pd.DataFrame = field(default_factory=pd.DataFrame)
     published: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"source": []}))
     trials: pd.DataFrame = field(default_factory=lambda: pd.DataFrame({"speed_ratio": [0.9, 0.8]}))
+
+    @property
+    def own_cells(self):
+        return self.cells
 
 
 def make_run():
