@@ -1,0 +1,91 @@
+"""Sessions in a report: one figure, one sentence, and the record of the intervals."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from runners.analyse.results import analyse
+from runners.analyse.session_record import COLUMNS, FORWARD, LEFT_OUT
+from runners.analyse.sessions import with_sessions
+from runners.present.how_sure import how_sure
+from runners.present.kit.wording import MOST_WORDS, words_count
+from runners.present.sessions import figure, kept, record_table
+from runners.present.throughput.report import answer
+from tests.analyse.test_sessions import SHARES, measured
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory):
+    """Results over one, two … five sessions."""
+    tmp_path, found = tmp_path_factory.mktemp("raw"), []
+    for place, share in enumerate(SHARES):
+        run = measured(tmp_path, place, share)
+        found.append(with_sessions(analyse(run)))
+    return found
+
+
+def test_how_sure_names_the_number_of_sessions_and_what_intervals_cover(sessions):
+    one, two, _, _, five = (how_sure(each)[0] for each in sessions)
+    assert one.startswith("Intervals are 95 % and cover this session only; the widest interval of a ratio is ±")
+    assert re.fullmatch(
+        r"Intervals are 95 % and cover this session only; 2 sessions differ by at most \d\.\d %, and 3 give an interval of the next\.",
+        two,
+    )
+    assert re.fullmatch(
+        r"Intervals are 95 % and cover one further session: 5 sessions within 4 h, between which ratios vary by at most \d\.\d %\.",
+        five,
+    )
+
+
+def test_a_first_session_says_what_earlier_ones_were_like(tmp_path):
+    for place, share in enumerate(SHARES):
+        measured(tmp_path, place, share, versions={"components": {"fast": {"Go": "1.26"}}})
+    first = how_sure(with_sessions(analyse(measured(tmp_path, 9, 0.5))))[0]
+    assert "between 5 earlier sessions of this machine ratios varied by at most" in first
+    assert words_count(first) <= MOST_WORDS
+
+
+def test_no_sentence_is_too_long_and_the_count_of_trials_is_that_of_this_run(sessions):
+    for results in sessions:
+        assert all(words_count(text) <= MOST_WORDS for text in how_sure(results))
+        assert how_sure(results)[-1].startswith("24 of 24 trials are valid")
+
+
+def test_the_answer_has_the_interval_of_a_further_session(sessions):
+    row = sessions[-1].comparisons.query("family == 'leader'").iloc[0]
+    low, high = 1 / row["ratio_high"], 1 / row["ratio_low"]
+    said = [float(number) for number in re.findall(r"\((\d\.\d+) to (\d\.\d+)\)", answer(sessions[-1]))[0]]
+    assert said == pytest.approx([low, high], abs=0.06)
+
+
+def test_the_figure_has_a_point_for_each_session_and_the_band_of_a_further_one(sessions):
+    assert figure(sessions[0]) is None
+    chart = figure(sessions[-1])
+    assert chart.title == "5 sessions: throughput relative to fast+a"
+    (ax,) = chart.axes
+    row = sessions[-1].comparisons.query("family == 'leader'").iloc[0]
+    (band,) = ax.patches
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((row["ratio_low"], row["ratio_high"]))
+    points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    assert points == pytest.approx(SHARES, rel=0.01)
+    diamond = next(line for line in ax.lines if line.get_marker() == "D")
+    assert diamond.get_xdata()[0] == pytest.approx(row["ratio"])
+
+
+def test_two_sessions_are_drawn_without_a_band(sessions):
+    chart = figure(sessions[1])
+    assert "No band below three sessions." in chart.caption
+    assert not chart.axes[0].patches
+    assert "<svg" in chart.html
+
+
+def test_the_record_says_what_share_of_the_ratios_held(sessions):
+    rows = [("02", f"s{place % 3}", "w", "b", "a", FORWARD, 4, place < 19) for place in range(20)]
+    rows += [("02", "s1", "w", "b", "a", FORWARD, 1, False), ("02", "s1", "w", "b", "a", LEFT_OUT, 5, True)]
+    text = record_table(pd.DataFrame(rows, columns=COLUMNS)).text
+    assert "19 of 20" in text
+    assert "95 %" in text
+    assert "0 of 1" in text
+    assert "No measurement" in record_table(pd.DataFrame(columns=COLUMNS)).text
+    assert "5 of 5" in kept(sessions[-1]).text
