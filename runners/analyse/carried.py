@@ -10,7 +10,7 @@ from runners.analyse.tables import build_tables
 from runners.core.errors import WrkbookError
 from runners.core.records import CONTROL, SMOKE_PROFILE
 from runners.core.run_manifest import RunManifest
-from runners.store.ledger import REFERENCE, Run, runs
+from runners.store.ledger import Run, is_reference, runs
 
 MEASURED_BY = "08-latency-under-load"
 """The experiment that finds capacities."""
@@ -41,7 +41,7 @@ def _candidates(results: RunRecord) -> list[tuple[Run, RunManifest]]:
     """Return the runs that may be quoted, with their manifests, the best first."""
     own, found = results.manifest, []
     for run in runs(MEASURED_BY, results.run.base):
-        if (run.run_id == REFERENCE) != (results.run.run_id == REFERENCE):
+        if is_reference(run.run_id) != is_reference(results.run.run_id):
             continue
         try:
             manifest = run.read()

@@ -49,7 +49,7 @@ class Session:
 
 @dataclass(frozen=True)
 class SpreadBefore:
-    """How far apart a machine's sessions were before: the median and the largest standard deviation of a ratio to the leader."""
+    """The spread between a machine's sessions before: the median and the largest standard deviation of a ratio to the leader."""
 
     sessions_count: int
     median_ratio: float

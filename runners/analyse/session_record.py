@@ -1,4 +1,4 @@
-"""How often a session's ratio fell inside the interval that was stated before it: the record of the intervals themselves."""
+"""The record of the intervals: how often a session's ratio fell inside the interval that was stated before it."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,13 +17,12 @@ from runners.core.errors import WrkbookError
 from runners.core.project import OWN_SESSION_ONLY
 from runners.core.records import CONTROL
 from runners.core.run_manifest import RunManifest
-from runners.store.ledger import REFERENCE, Run, runs
+from runners.store.ledger import Run, is_reference, runs
 from runners.store.runs import COMPLETE, state
 
 # Whoever changes them measures something else. Of the project itself and of Python's packages nothing is measured.
 _MEASURED = tuple(f"versions.{name}." for name in ("components", "flags", "builds"))
 _MEMORY, _SAME_MEMORY = "machine.memory_bytes", 0.02
-_OF_THE_REFERENCE = re.compile(rf"{REFERENCE}(-\d+)?")
 MOST_SESSIONS = 5
 """The newest sessions of which CPU times are compared, and the spread before is taken."""
 
@@ -51,11 +49,6 @@ def _windows(manifest: RunManifest) -> tuple[float, ...]:
     return (windows.warmup_s, windows.window_s, windows.windows_count) if windows else ()
 
 
-def of_reference(run: Run) -> bool:
-    """Return whether a run came with the project: ``reference``, ``reference-2`` …; it says nothing of this machine."""
-    return bool(_OF_THE_REFERENCE.fullmatch(run.run_id))
-
-
 @dataclass(frozen=True)
 class Known:
     """A complete run of the ledger with its manifest."""
@@ -68,7 +61,7 @@ def complete_runs(experiment: str, base: Path, *, reference: bool) -> list[Known
     """Return the complete runs of an experiment, the oldest first: those of this machine, or those of the `reference`."""
     found = []
     for other in runs(experiment, base):
-        if of_reference(other) == reference and state(other) == COMPLETE:
+        if is_reference(other.run_id) == reference and state(other) == COMPLETE:
             try:
                 found.append(Known(other, other.read()))
             except WrkbookError:
@@ -77,7 +70,7 @@ def complete_runs(experiment: str, base: Path, *, reference: bool) -> list[Known
 
 
 def _of_this_machine(run: Run) -> list[Known]:
-    return complete_runs(run.experiment, run.base, reference=of_reference(run))
+    return complete_runs(run.experiment, run.base, reference=is_reference(run.run_id))
 
 
 def _others(results: Results, until: str = "") -> list[Known]:

@@ -58,7 +58,8 @@ def validity(results: Results) -> str:
     parts += [f"{made - valid - trials} failed"] if made - valid - trials > 0 else []
     counts = without_control(cells).loc[lambda rows: rows["status"] == "ok", "launches_count"].astype(int)
     n = "" if counts.empty else f", n = {_span(int(counts.min()), int(counts.max()))} a cell"
-    return f"{valid} of {made} trials are valid{n}{''.join(f'; {part}' for part in parts)}."
+    whose = "In this session " if results.others else ""
+    return f"{whose}{valid} of {made} trials are valid{n}{''.join(f'; {part}' for part in parts)}."
 
 
 def _span(low: int, high: int) -> str:

@@ -15,19 +15,19 @@ from matplotlib.patches import Patch
 from runners.analyse.pooled import ratio_over
 from runners.analyse.results import Results
 from runners.analyse.session_record import FORWARD, LEFT_OUT, session_record
-from runners.analyse.sessions import of_reference
 from runners.core.project import experiments
-from runners.core.records import Interval
 from runners.core.units import RATIOS, quantity, shortlist
 from runners.present.kit.frames import leaders, ordered, without_control, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.kit.rows import beside, by_value, log_axis, name_rows
+from runners.present.kit.rows import beside, by_value, name_rows
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import INK, PAPER, QUIET, Chart, Style, mixed, panels, styles, themed
 from runners.stats.pooling import LEAST_SESSIONS
+from runners.store.ledger import is_reference
 
 _APART = 0.7  # of a row's height, between the first session and the last
 _BAND = 0.8
+_ENDS = ("ratio_low", "ratio_high", "mean_ratio_low", "mean_ratio_high")
 
 
 def shown_workload(comparisons: pd.DataFrame) -> str:
@@ -50,61 +50,66 @@ def _drawn(results: Results, rows: pd.DataFrame, workload: str) -> Chart:
     leader, count = str(rows["system_b"].iloc[0]), int(rows["sessions_count"].max())
     enough = count >= LEAST_SESSIONS
     handles = [
-        Line2D([], [], color=INK, marker="o", markersize=4, linestyle="", label="a session, the oldest on top"),
-        Line2D([], [], color=INK, marker="D", markersize=6, linestyle="-", label="mean, 95 % interval"),
+        Line2D([], [], color=INK, marker="o", markersize=4, linestyle="", label="session, oldest on top"),
+        Line2D([], [], color=INK, marker="D", markersize=6, linestyle="-", label="mean, 95 %"),
+        Patch(color=mixed(INK, 0.75), label="a further session, 95 %"),
     ]
-    band = "band in which a further session lies, 95 %"
+    band = "" if enough else f" No band below {LEAST_SESSIONS} sessions."
     chart, axes = panels(
         [workload_title(results.cells, workload)],
         [len(rows)],
-        title=f"{count} sessions: throughput relative to {leader}",
-        caption="Points: ratio of a session over its blocks. Log axis."
-        + ("" if enough else " No band below three sessions."),
-        description=f"Ratios to {leader} of {count} sessions: "
+        title=f"{count} sessions: the ratio to {leader} in each",
+        caption=f"Points: how far a session's ratio lies from {'the mean' if enough else 'that of this session'}.{band}",
+        description=f"Ratios to {leader} in {count} sessions: "
         + "; ".join(
             f"{row.system} {quantity(row.ratio, row.ratio_low, row.ratio_high, RATIOS)}" for row in rows.itertuples()
         ),
         row_in=0.5,
-        handles=[*handles, Patch(color=mixed(INK, 0.75), label=band)] if enough else handles,
+        handles=handles if enough else handles[:1],
     )
     ax, style_of = axes[0], styles(results.cells)
+    # Logarithms, so that a half and a double are as far away.
     points = {row.system: _points(results, row.system, leader, workload) for row in rows.itertuples()}
-    values = [each.value for found in points.values() for each in found]
-    ends = rows[["ratio_low", "ratio_high"]].to_numpy(float).flat if enough else []
-    log_axis(ax, [1.0, *values, *ends], [1.0, *values])
-    ax.axvline(1.0, color=QUIET, linewidth=1.0)
+    off = {row.system: [_percent(each, row.ratio) for each in points[row.system]] for row in rows.itertuples()}
+    ends = (
+        [_percent(end, row.ratio) for row in rows.itertuples() for end in (row.ratio_low, row.ratio_high)]
+        if enough
+        else []
+    )
+    reach = 1.1 * max(map(abs, (0.1, *ends, *(each for found in off.values() for each in found))))
+    ax.set_xlim(-reach, reach)
+    ax.axvline(0.0, color=QUIET, linewidth=1.0)
     for place, row in enumerate(rows.to_dict("records")):
-        _row(ax, place, row, points[row["system"]], style_of[row["system"]], enough=enough)
+        _row(ax, place, row, off[row["system"]], style_of[row["system"]], enough=enough)
     name_rows(ax, list(rows["system"]))
-    ax.set_xlabel(f"ratio to {leader}")
+    ax.set_xlabel("% from the mean" if enough else "% from this session")
     return chart
 
 
-def _points(results: Results, system: str, leader: str, workload: str) -> list[Interval]:
+def _percent(ratio: float, mean: float) -> float:
+    return 100 * math.log(ratio / mean)
+
+
+def _points(results: Results, system: str, leader: str, workload: str) -> list[float]:
     """Return the ratio of each session, the oldest first; those that have none are left out."""
     found = [ratio_over([each.throughputs], (system, workload), (leader, workload)).own for each in results.sessions]
-    return [each for each in found if not math.isnan(each.value)]
+    return [each.value for each in found if not math.isnan(each.value)]
 
 
-def _row(ax: Axes, place: int, row: dict[Any, Any], points: Sequence[Interval], style: Style, *, enough: bool) -> None:
-    system = row["system"]
-    words = quantity(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
+def _row(ax: Axes, place: int, row: dict[Any, Any], off: Sequence[float], style: Style, *, enough: bool) -> None:
+    system, ratio = row["system"], row["ratio"]
+    words = quantity(ratio, row["ratio_low"], row["ratio_high"], RATIOS)
     parts: list[Any] = []
-    least, most = ax.get_xlim()
     if enough:
-        low, high = max(row["ratio_low"], least), min(row["ratio_high"], most)
+        low, high, *mean = (_percent(row[name], ratio) for name in _ENDS)
         parts += ax.barh(place, high - low, _BAND, left=low, color=mixed(style.color, 0.75), linewidth=0, zorder=1)
-    for number, each in enumerate(points):
-        shift = _APART * ((number + 0.5) / len(points) - 0.5)
-        parts += ax.plot(each.value, place + shift, "o", color=style.color, markersize=4, zorder=3)
-    ends = [min(max(row[f"mean_ratio_{end}"], least), most) for end in ("low", "high")] if enough else []
-    if enough:
-        parts += ax.plot(ends, [place, place], color=INK, linewidth=1.3, zorder=4)
-        parts += ax.plot(
-            row["ratio"], place, "D", color=INK, markersize=6, markeredgecolor=PAPER, markeredgewidth=1.0, zorder=5
-        )
+        parts += ax.plot(mean, [place, place], color=INK, linewidth=1.3, zorder=4)
+        parts += ax.plot(0.0, place, "D", color=INK, markersize=6, markeredgecolor=PAPER, markeredgewidth=1.0, zorder=5)
+    for number, each in enumerate(off):
+        shift = _APART * ((number + 0.5) / len(off) - 0.5)
+        parts += ax.plot(each, place + shift, "o", color=style.color, markersize=4, zorder=3)
     for part in parts:
-        mark(part, system, f"{system}: {words}, {len(points)} sessions")
+        mark(part, system, f"{system}: {words}, {len(off)} sessions")
     beside(ax, place, f"{words}\n{_between(row)}", INK, system)
 
 
@@ -120,6 +125,11 @@ def sure(results: Results) -> str:
     rows = leaders(results.comparisons)
     count = int(rows["sessions_count"].max()) if len(rows) else 1
     between = f"{100 * rows['between_ratio'].max():.1f} %"
+    if count >= LEAST_SESSIONS and results.fixed_rate:
+        return (
+            "Intervals (95 %) cover a further session, at fixed rates this one only; "
+            f"{count} sessions within {_span(results)} vary by at most {between}."
+        )
     if count >= LEAST_SESSIONS:
         return (
             f"Intervals are 95 % and cover one further session: {count} sessions within {_span(results)}, "
@@ -145,7 +155,7 @@ def _span(results: Results) -> str:
 
 def kept(results: Results) -> Fragment:
     """Return the table of how often a session's ratio lay inside the interval stated before it, over the whole ledger of a run."""
-    return record_table(session_record(experiments(), results.run.base, reference=of_reference(results.run)))
+    return record_table(session_record(experiments(), results.run.base, reference=is_reference(results.run.run_id)))
 
 
 def record_table(known: pd.DataFrame) -> Fragment:

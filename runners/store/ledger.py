@@ -30,6 +30,7 @@ from runners.store.migrations import RUN_MIGRATIONS, TRIAL_MIGRATIONS, Migration
 
 # The run that comes with the project: every notebook, measured on one machine.
 REFERENCE = "reference"
+_OF_THE_REFERENCE = re.compile(rf"{REFERENCE}(-\d+)?")
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SEAL = "sha256"
 _REMEASURE = "delete its block's folder: --run-id measures another one in its place"
@@ -55,6 +56,11 @@ def check_run_id(run_id: str) -> str:
             f"{run_id!r} cannot be a run-id", "use 1 to 64 letters, digits, - and _, starting with a letter or digit"
         )
     return run_id
+
+
+def is_reference(run_id: str) -> bool:
+    """Return whether a run came with the project, from another machine: ``reference``, or a further session, ``reference-2`` …."""
+    return bool(_OF_THE_REFERENCE.fullmatch(run_id))
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from runners.analyse.claims.register import CellName
 from runners.analyse.claims.run_selection import select_runs, selected_before
 from runners.analyse.results import analyse
 from runners.analyse.session_record import FORWARD, LEFT_OUT, session_record
-from runners.analyse.sessions import compatible, of_reference, with_sessions
+from runners.analyse.sessions import compatible, with_sessions
 from runners.analyse.summary import summary, write_processed
 from runners.core.project import OWN_SESSION_ONLY
-from runners.store.ledger import Run
+from runners.store.ledger import Run, is_reference
 from runners.store.runs import mark_void
 from tests.analyse.synthetic import manifest, run_of
 
@@ -175,7 +175,7 @@ def test_runs_that_are_void_unfinished_damaged_or_the_references_are_no_sessions
     assert with_sessions(analyse(run)).others == ()
     found = with_sessions(analyse(Run("02-json-decode", "reference", tmp_path)))
     assert [each.run_id for each in found.sessions] == ["reference", "reference-2"]
-    assert not of_reference(Run("02-json-decode", "reference-new", tmp_path))
+    assert not is_reference("reference-new")
 
 
 def test_a_first_session_knows_how_far_earlier_ones_of_this_machine_were_apart(tmp_path):

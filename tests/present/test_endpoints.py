@@ -46,7 +46,19 @@ def said(run):
 def led(run, workload, leader, ratios, bound=""):
     """Comparisons of a workload with its leader: system → its ratio with the ends of the interval."""
     rows = [
-        (workload, system, leader, *ratio, 0.01, 4, "leader", bound, "slower" if ratio[2] < 1 else "undecided")
+        (
+            workload,
+            system,
+            leader,
+            *ratio,
+            0.01,
+            4,
+            1,
+            np.nan,
+            "leader",
+            bound,
+            "slower" if ratio[2] < 1 else "undecided",
+        )
         for system, ratio in ratios.items()
     ]
     run.comparisons = pd.concat([run.comparisons, pd.DataFrame(rows, columns=run.comparisons.columns)])

@@ -1,5 +1,6 @@
 """Sessions in a report: one figure, one sentence, and the record of the intervals."""
 
+import math
 import re
 
 import pandas as pd
@@ -49,7 +50,8 @@ def test_a_first_session_says_what_earlier_ones_were_like(tmp_path):
 def test_no_sentence_is_too_long_and_the_count_of_trials_is_that_of_this_run(sessions):
     for results in sessions:
         assert all(words_count(text) <= MOST_WORDS for text in how_sure(results))
-        assert how_sure(results)[-1].startswith("24 of 24 trials are valid")
+        own = "In this session " if results.others else ""
+        assert how_sure(results)[-1].startswith(f"{own}24 of 24 trials are valid")
 
 
 def test_the_answer_has_the_interval_of_a_further_session(sessions):
@@ -62,20 +64,21 @@ def test_the_answer_has_the_interval_of_a_further_session(sessions):
 def test_the_figure_has_a_point_for_each_session_and_the_band_of_a_further_one(sessions):
     assert figure(sessions[0]) is None
     chart = figure(sessions[-1])
-    assert chart.title == "5 sessions: throughput relative to fast+a"
+    assert chart.title == "5 sessions: the ratio to fast+a in each"
     (ax,) = chart.axes
     row = sessions[-1].comparisons.query("family == 'leader'").iloc[0]
     (band,) = ax.patches
-    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((row["ratio_low"], row["ratio_high"]))
+    ends = [100 * math.log(row[name] / row["ratio"]) for name in ("ratio_low", "ratio_high")]
+    assert [band.get_x(), band.get_x() + band.get_width()] == pytest.approx(ends)
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
-    assert points == pytest.approx(SHARES, rel=0.01)
+    assert points == pytest.approx([100 * math.log(share / row["ratio"]) for share in SHARES], abs=0.5)
     diamond = next(line for line in ax.lines if line.get_marker() == "D")
-    assert diamond.get_xdata()[0] == pytest.approx(row["ratio"])
+    assert diamond.get_xdata()[0] == 0
 
 
 def test_two_sessions_are_drawn_without_a_band(sessions):
     chart = figure(sessions[1])
-    assert "No band below three sessions." in chart.caption
+    assert "No band below 3 sessions." in chart.caption
     assert not chart.axes[0].patches
     assert "<svg" in chart.html
 

@@ -11,7 +11,7 @@ from runners.analyse.sessions import with_sessions
 from runners.core.errors import WrkbookError
 from runners.core.project import RAW
 from runners.core.records import SMOKE_PROFILE
-from runners.store.ledger import REFERENCE, Run, runs
+from runners.store.ledger import Run, is_reference, runs
 
 # The best first. A smoke run is selected only where there is no other run, and decides nothing.
 PREFERRED = ("publication", "standard", SMOKE_PROFILE)
@@ -72,7 +72,7 @@ def selected_before(
 
 def _best(experiment: str, run_id: str, base: Path) -> SelectedRun:
     passed_over: list[str] = []
-    own = [run for run in runs(experiment, base) if run_id == REFERENCE or run.run_id != REFERENCE]
+    own = [run for run in runs(experiment, base) if is_reference(run_id) or not is_reference(run.run_id)]
     for run in _by_rank(own, run_id):
         results, why = _sound(run)
         if results is not None:
