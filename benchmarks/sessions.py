@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -128,17 +129,25 @@ def simulate(
     """Print how often each interval holds the next session, and how often verdicts are right, as tables for docs/validity.md."""
     draw = np.random.default_rng(seed)
     found = coverage(draw, tries)
-    names = list(found["interval"].unique())
-    print(f"| between sessions | sessions | {' | '.join(names)} |\n|{' --- |' * (len(names) + 2)}")
-    for (case, count), rows in found.groupby(["between", "sessions"], sort=False):
-        shown = [f"{100 * row.held:.1f} % (±{100 * row.half_width:.1f} %)" for row in rows.itertuples()]
-        print(f"| {case} | {count} | {' | '.join(shown)} |")
-    print(
-        "\n| between sessions | sessions | an equal of six is called slower | 10 % slower is found |\n| --- | --- | --- | --- |"
-    )
-    for row in verdicts(draw, max(1, tries // 8)).itertuples():
-        shares = f"{100 * row.equals_called_slower:.1f} % | {100 * row.a_tenth_slower_found:.1f} %"
-        print(f"| {100 * row.between:.0f} % | {row.sessions} | {shares} |")
+    print(_table(found, ["between", "interval"], lambda row: f"{100 * row.held:.1f} % (±{100 * row.half_width:.1f} %)"))
+    print()
+    decided = verdicts(draw, max(1, tries // 8))
+    for name in ("equals_called_slower", "a_tenth_slower_found"):
+        chosen = decided.assign(what=name.replace("_", " "), share=decided[name])
+        print(_table(chosen, ["between", "what"], lambda row: f"{100 * row.share:.1f} %"))
+
+
+def _table(rows: pd.DataFrame, heads: list[str], shown: Callable[[Any], str]) -> str:
+    """Return a table in Markdown with a column for each number of sessions."""
+    counts = sorted(rows["sessions"].unique())
+    lines = [
+        f"| {' | '.join([*heads, *(f'{count} sessions' for count in counts)])} |",
+        "| --- " * (len(heads) + len(counts)) + "|",
+    ]
+    for names, group in rows.groupby(heads, sort=False):
+        cells = [shown(row) for row in group.sort_values("sessions").itertuples()]
+        lines.append(f"| {' | '.join([*map(str, names), *cells])} |")
+    return "\n".join(lines)
 
 
 @app.command()
