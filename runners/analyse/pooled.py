@@ -17,7 +17,8 @@ Place = tuple[str, str]
 """A system and a workload, by their labels."""
 RATIO = interval_columns("ratio")
 _OF_SESSIONS = [*interval_columns("own_ratio"), *interval_columns("mean_ratio")]
-RATIOS = [*RATIO, "p_value", "blocks_count", *_OF_SESSIONS, "between_ratio", "sessions_count"]
+_COUNTS = ("blocks_count", "own_blocks_count", "sessions_count")
+RATIOS = [*RATIO, "p_value", *_COUNTS, *_OF_SESSIONS, "between_ratio"]
 """Columns of :func:`ratio_columns`."""
 
 # How much of a cell's throughput or CPU time is of a kind: the parts move with the whole.
@@ -70,12 +71,15 @@ class SessionsRatio(Comparison):
         Standard deviation between sessions (see :class:`runners.stats.pooling.Pooled`); NaN with one session.
     sessions_count : int
         Sessions that have both systems in two blocks or more.
+    own_blocks_count : int
+        Blocks of the run's own session.
     """
 
     own: Interval = UNKNOWN
     mean: Interval = UNKNOWN
     between: float = math.nan
     sessions_count: int = 1
+    own_blocks_count: int = 0
 
     @property
     def freedom(self) -> float:
@@ -99,8 +103,9 @@ def ratio_over(sessions: Sequence[pd.Series], first: Place, second: Place, syste
     alone = [compare_sides(*each) for each in sides] if len(sides) > 1 else []
     found = pool([Estimate(each.interval, each.blocks_count) for each in alone])
     if found is None:
-        return SessionsRatio(own.interval, own.p_value, own.blocks_count, own.interval, own.interval)
-    counted = own.interval, found.mean, found.between, found.sessions_count
+        counted = own.interval, own.interval, math.nan, 1, own.blocks_count
+        return SessionsRatio(own.interval, own.p_value, own.blocks_count, *counted)
+    counted = own.interval, found.mean, found.between, found.sessions_count, own.blocks_count
     if found.sessions_count < LEAST_SESSIONS:
         return SessionsRatio(own.interval, own.p_value, own.blocks_count, *counted)
     p_value = p_value_of(math.log(found.further.value), found.standard_error, found.sessions_count - 1)
@@ -112,13 +117,13 @@ def ratio_columns(found: SessionsRatio) -> dict[str, float]:
 
     Columns
     -------
-    ratio, ratio_low, ratio_high; p_value (of "they are the same", unadjusted); blocks_count (over all sessions from `LEAST_SESSIONS` on);
-    own_ratio (of the run's own session) and mean_ratio (over sessions) with _low and _high; between_ratio; sessions_count.
+    ratio, ratio_low, ratio_high; p_value (of "they are the same", unadjusted); blocks_count (of all sessions from `LEAST_SESSIONS` on);
+    own_blocks_count; own_ratio (of the run's own session) and mean_ratio (over sessions) with _low and _high; between_ratio; sessions_count.
     """
     ends = (
         as_columns(found.interval, "ratio") | as_columns(found.own, "own_ratio") | as_columns(found.mean, "mean_ratio")
     )
-    counts = {"blocks_count": found.blocks_count, "sessions_count": found.sessions_count}
+    counts = {name: getattr(found, name) for name in _COUNTS}
     return ends | counts | {"p_value": found.p_value, "between_ratio": found.between}
 
 

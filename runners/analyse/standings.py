@@ -62,7 +62,7 @@ def ratios_to_leader(summary: Mapping[str, Any], *, own: bool = False) -> list[R
             row["system_a"],
             row["system_b"],
             interval_of(row[quantity]),
-            row["blocks_count"],
+            row["own_blocks_count" if own else "blocks_count"],
             row["bound"],
         )
         for row in summary.get("comparisons", [])

@@ -155,7 +155,7 @@ def _comparison(row: pd.Series) -> dict[str, Any]:
     return {
         **{name: row[name] for name in _PAIR},
         **{name: vars(interval_in(row, name)) for name in ("ratio", "own_ratio", "mean_ratio")},
-        **{name: row[name] for name in ("between_ratio", "sessions_count", "blocks_count")},
+        **{name: row[name] for name in ("between_ratio", "sessions_count", "blocks_count", "own_blocks_count")},
         **{name: row[name] for name in ("family", "bound", "verdict")},
     }
 
