@@ -118,7 +118,8 @@ def ratio_columns(found: SessionsRatio) -> dict[str, float]:
     Columns
     -------
     ratio, ratio_low, ratio_high; p_value (of "they are the same", unadjusted); blocks_count (of all sessions from `LEAST_SESSIONS` on);
-    own_blocks_count; own_ratio (of the run's own session) and mean_ratio (over sessions) with _low and _high; between_ratio; sessions_count.
+    own_blocks_count; own_ratio (of the run's own session) and mean_ratio (over sessions) with _low and _high; between_ratio;
+    sessions_count.
     """
     ends = (
         as_columns(found.interval, "ratio") | as_columns(found.own, "own_ratio") | as_columns(found.mean, "mean_ratio")
