@@ -145,8 +145,10 @@ def windows_in_block(settings: BlockSettings, cells: Collection[Cell]) -> int:
 def _status(block: int, least: int, most: int, reached: float, wanted: float, block_s: float, deadline: float) -> str:
     """Return the status line, such as: Block 4 of about 9, ±3.1 % (wanted ±2.0 %), about 5 min 20 s left."""
     needed = blocks_needed(reached, block - 1, wanted) if block > 1 else None
-    target = min(max(needed or least, least, block), most)
-    left = min((target - block + 1) * block_s, max(0.0, deadline - time.monotonic()))
+    left_s = max(0.0, deadline - time.monotonic())
+    in_time = block - 1 + int(left_s / block_s)
+    target = max(block, min(max(needed or least, least), most, max(in_time, least)))
+    left = min((target - block + 1) * block_s, left_s)
     sure = "" if least == most else "about "
     known = math.isfinite(reached) and least != most
     precision = f", {format_half_width(reached)} (wanted {format_half_width(wanted)})" if known else ""

@@ -211,6 +211,11 @@ def test_a_server_that_is_served_beside_the_run_is_named_once(monkeypatch, pause
     assert said.count("wrkbook serve runs on this machine: it counts as other load") == 1
 
 
+def test_a_status_promises_no_more_blocks_than_the_time_left_holds():
+    said = _status(4, 6, 60, 0.7, 0.02, 50.0, time.monotonic() + 340)
+    assert said.startswith("Block 4 of about 9,")
+
+
 def test_a_status_is_readable_when_the_budget_is_used_up():
     said = _status(1, 3, 3, math.inf, 0.02, 30.0, time.monotonic() - 1)
     assert said == "Block 1 of 3, 0 s left"
