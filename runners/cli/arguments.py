@@ -60,7 +60,7 @@ Sessions = Annotated[
     typer.Option(
         min=1,
         max=999,
-        help="Measure so many sessions, each a run of its own: NAME, NAME-2 …; from three on, intervals cover a further session.",
+        help="Measure so many sessions, each a run with this budget: NAME, NAME-2 …; from three on, intervals cover the next one.",
     ),
 ]
 Every = Annotated[

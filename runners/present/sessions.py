@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -115,6 +115,13 @@ def _row(ax: Axes, place: int, row: dict[Any, Any], off: Sequence[float], style:
 
 def _between(row: dict[Any, Any]) -> str:
     return f"sessions vary by {100 * row['between_ratio']:.1f} %"
+
+
+def blocks(row: Mapping[str, Any]) -> Cell:
+    """Return the number of blocks of a comparison; below it, that of its sessions and how far they lie apart."""
+    count = int(row.get("sessions_count", 1))
+    apart = f"{count} sessions, which vary by {100 * row['between_ratio']:.1f} %" if count > 1 else ""
+    return Cell(f"{int(row['blocks_count'])}", apart)
 
 
 THIS_SESSION = "Intervals are 95 % and cover this session only"

@@ -12,7 +12,9 @@ from runners.analyse.sessions import with_sessions
 from runners.present.how_sure import how_sure
 from runners.present.kit.wording import MOST_WORDS, words_count
 from runners.present.sessions import figure, kept, record_table
+from runners.present.throughput.charts import ratios
 from runners.present.throughput.report import answer
+from runners.present.throughput.tables import comparisons
 from tests.analyse.test_sessions import SHARES, measured
 
 
@@ -92,3 +94,11 @@ def test_the_record_says_what_share_of_the_ratios_held(sessions):
     assert "0 of 1" in text
     assert "No measurement" in record_table(pd.DataFrame(columns=COLUMNS)).text
     assert "5 of 5" in kept(sessions[-1]).text
+
+
+def test_tables_and_charts_say_which_interval_they_show(sessions):
+    one, five = sessions[0], sessions[-1]
+    assert "simultaneous 95 % intervals" in ratios(one.comparisons, one.cells, one.noise_floor_ratio).caption
+    assert "95 % intervals of a further session" in ratios(five.comparisons, five.cells, five.noise_floor_ratio).caption
+    assert "5 sessions, which vary by" in comparisons(five.comparisons, five.cells).text
+    assert "sessions" not in comparisons(one.comparisons, one.cells).text

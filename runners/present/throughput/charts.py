@@ -16,6 +16,7 @@ from runners.present.kit.frames import (
     band_ratio,
     band_words,
     highest,
+    interval_words,
     measured,
     ordered,
     share_bound,
@@ -206,7 +207,7 @@ def ratios(
         [workload_title(cells, workload) for workload in workloads],
         [int((rows["workload"] == workload).sum()) for workload in workloads],
         title=f"Throughput relative to {beside_}",
-        caption=f"Points: {points}; whiskers: simultaneous 95 % intervals; log axis.\n"
+        caption=f"Points: {points}; whiskers: {interval_words(comparisons, 's')}; log axis.\n"
         "Shaded: the noise band. Hollow: undecided. ≤: a bound, as the load generator was the limit.",
         row_in=0.42,
         description=f"Forest plot of throughput relative to {beside_}: "

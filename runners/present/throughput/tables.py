@@ -12,6 +12,7 @@ from runners.core.records import CONTROL, GENERATOR_LIMITED, PERCENTILES, percen
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts, shortened
 from runners.present.kit.frames import cell_of, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, dotted_facts, joined, table
+from runners.present.sessions import blocks
 
 _COST_HEADS = (
     ("system", "n: used/made"),
@@ -185,7 +186,7 @@ def _comparison(row: Mapping[str, Any]) -> list[Cell]:
     words, kind = VERDICTS.get(row["verdict"], (_FAMILIES.get(row["family"], ""), ""))
     why = "the load generator was the limit" if row["bound"] else ""
     names = [Cell(row[name], kind=muted or "name") for name in ("system_a", "system_b")]
-    return [*names, Cell(side + text, interval), Cell(f"{int(row['blocks_count'])}"), Cell(words, why, muted or kind)]
+    return [*names, Cell(side + text, interval), blocks(row), Cell(words, why, muted or kind)]
 
 
 def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
