@@ -73,9 +73,9 @@ def compared(cells, workloads, width):
             side = bound(row["bottleneck"] in GENERATOR_LIMITED, leader["bottleneck"] in GENERATOR_LIMITED)
             said = "not comparable" if row["errors_fraction"] > 0.001 else verdict(interval, 0.01, side)
             names = (workload, row["system"], leader["system"])
-            rows.append((*names, ratio, interval.low, interval.high, 0.01, 4, "leader", side, said))
+            rows.append((*names, ratio, interval.low, interval.high, 0.01, 4, 1, np.nan, "leader", side, said))
     names = ["workload", "system_a", "system_b", "ratio", "ratio_low", "ratio_high", "p_value", "blocks_count"]
-    return pd.DataFrame(rows, columns=[*names, "family", "bound", "verdict"])
+    return pd.DataFrame(rows, columns=[*names, "sessions_count", "between_ratio", "family", "bound", "verdict"])
 
 
 def check(subject, run):
