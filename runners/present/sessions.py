@@ -132,15 +132,16 @@ def sure(results: Results) -> str:
     rows = leaders(results.comparisons)
     count = int(rows["sessions_count"].max()) if len(rows) else 1
     between = f"{100 * rows['between_ratio'].max():.1f} %"
+    agree = between == "0.0 %"
     if count >= LEAST_SESSIONS and results.fixed_rate:
         return (
             "Intervals (95 %) cover a further session, at fixed rates this one only; "
-            f"{count} sessions within {_span(results)} vary by at most {between}."
+            f"{count} sessions within {_span(results)} {'agree' if agree else f'vary by at most {between}'}."
         )
     if count >= LEAST_SESSIONS:
         return (
             f"Intervals are 95 % and cover one further session: {count} sessions within {_span(results)}, "
-            f"between which ratios vary by at most {between}."
+            f"{'which agree within their own noise' if agree else f'between which ratios vary by at most {between}'}."
         )
     if count > 1:
         return f"{THIS_SESSION}; {count} sessions differ by at most {between}, and {LEAST_SESSIONS} give an interval of the next."
@@ -152,8 +153,11 @@ def sure(results: Results) -> str:
 
 
 def _span(results: Results) -> str:
-    """Return the time from the start of the first session to that of the last: ``3 h``, ``2 days``."""
-    moments = [datetime.fromisoformat(each.started_at) for each in results.sessions]
+    """Return the time from the start of the first session to that of the last: ``3 h``, ``2 days``; of those that have the ratio."""
+    rows = leaders(results.comparisons).sort_values("sessions_count", ascending=False)
+    a, b = ((rows[side].iloc[0], rows["workload"].iloc[0]) for side in ("system_a", "system_b"))
+    having = [each for each in results.sessions if ratio_over([each.throughputs], a, b).blocks_count > 1]
+    moments = [datetime.fromisoformat(each.started_at) for each in having]
     hours = (max(moments) - min(moments)).total_seconds() / 3600
     if hours >= 48:
         return f"{hours / 24:.0f} days"

@@ -15,7 +15,8 @@ from runners.present.sessions import figure, kept, record_table
 from runners.present.throughput.charts import ratios
 from runners.present.throughput.report import answer
 from runners.present.throughput.tables import comparisons
-from tests.analyse.test_sessions import SHARES, measured
+from tests.analyse.synthetic import run_of
+from tests.analyse.test_sessions import MACHINE, SHARES, measured
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +103,14 @@ def test_tables_and_charts_say_which_interval_they_show(sessions):
     assert "95 % intervals of a further session" in ratios(five.comparisons, five.cells, five.noise_floor_ratio).caption
     assert "5 sessions, which vary by" in comparisons(five.comparisons, five.cells).text
     assert "sessions" not in comparisons(one.comparisons, one.cells).text
+
+
+def test_sessions_that_agree_are_said_to_agree(tmp_path):
+    for place in range(3):
+        run = measured(tmp_path, place, 0.5)
+    # One block gives no interval: that run is no session of the ratio.
+    rates = {("fast+a", "decode-10"): 60_000.0, ("slow+c", "decode-10"): 30_000.0, ("control", "decode-10"): 60_000.0}
+    record = {"started_at": "2026-01-09T00:00:00+00:00", "machine": MACHINE}
+    run_of(tmp_path, rates, blocks=1, run_id="short", record=record)
+    said = how_sure(with_sessions(analyse(run)))[0]
+    assert re.search(r"3 sessions within 2 h, (which agree within their own noise|between which .* 0\.[1-3] %)\.", said)
