@@ -10,7 +10,7 @@ from IPython.utils.capture import capture_output
 
 from runners.core.records import SMOKE_PROFILE
 from runners.present.kit.markup import Fragment, joined, unbroken
-from runners.present.narrative import SMOKE, Narrative
+from runners.present.kit.wording import SMOKE, Narrative
 
 Shown = TypeVar("Shown", contravariant=True)
 

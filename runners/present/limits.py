@@ -12,7 +12,7 @@ from runners.core.records import CONTROL
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, shortened, shortlist
 from runners.present.kit.frames import is_fixed_rate, measured, without_control
 from runners.present.kit.markup import Fragment, folded, joined
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
 
 MOST_VISIBLE = 5
 _OFTEN = 0.1

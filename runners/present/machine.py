@@ -9,9 +9,8 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter
 
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED
 from runners.core.run_manifest import CoreFacts, MachineSurvey, PreflightFinding
-from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity, quantity_parts
+from runners.core.units import PERCENT, TIMES, amount, listing, quantity_parts
 from runners.machine.topology import format_cpu_list
 from runners.present.kit.frames import measured, without_control
 from runners.present.kit.markup import Box, Cell, Fragment, Frame, Group, map_of, table
@@ -20,7 +19,6 @@ from runners.present.kit.theme import HUES, QUIET, Chart, mixed, panels, themed
 _ROLES = {"server": HUES[0], "generator": HUES[1], "backend": HUES[3], "housekeeping": HUES[2]}
 _PALE = 0.5
 _DENSE_CPUS = 64
-_SLOW = 0.9
 _MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "problem": ("✕ problem", "bad")}
 
 
@@ -153,55 +151,6 @@ def delays(results: Results) -> Fragment:
     heads = [("system", ""), ("delay", ""), ("median", "95 % interval"), ("off by", ""), ("", "of the delay")]
     return table(
         "Known delays", [*heads, ("p99", ""), ("Little's law", "rate × mean, after the first delay")], [Group("", rows)]
-    )
-
-
-def sentences(results: Results, idle: pd.DataFrame, ceiling_of: str) -> list[str]:
-    """Return sentences about the machine: its quiet, the load generator's ceiling, and the accuracy of its clock."""
-    found = [_ceiling(results, ceiling_of), _truth(results), _quiet(idle)]
-    return [text for text in found if text]
-
-
-def _quiet(samples: pd.DataFrame) -> str:
-    parts = [
-        f"CPU {cpu} at {amount(speed.mean(), PERCENT)} of its best speed, below {_SLOW:.0%} for "
-        f"{amount(float((speed < _SLOW).mean()), PERCENT)} of the time"
-        for cpu, speed in _speeds(samples).items()
-    ]
-    return f"Idle, the machine ran {listing(parts)}." if parts else ""
-
-
-def _ceiling(results: Results, system: str) -> str:
-    """Return the sentence about the load generator's ceiling, against a server that does next to nothing."""
-    rows = without_control(measured(results.cells))
-    rows = rows[(rows["system"] == system) & ~rows["workload"].str.contains("@")]
-    if rows.empty:
-        return ""
-    row = rows.loc[rows["throughput_rps"].idxmax()]
-    rate = quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
-    if row["bottleneck"] in GENERATOR_LIMITED:
-        return f"The load generator's ceiling here is {rate} of {row['workload']}: what comes near it says little of a server."
-    busy = f"{amount(row['generator_busy_fraction'], PERCENT)} of its CPUs' time"
-    limit = {
-        "server": f"the fixed response of {system} was the limit",
-        "unsaturated": f"neither it nor {system} was busy all the time",
-    }
-    return (
-        f"The load generator's ceiling here is not below {rate} of {row['workload']}, at which it used {busy}: "
-        f"{limit.get(row['bottleneck'], 'something else was the limit')}."
-    )
-
-
-def _truth(results: Results) -> str:
-    rows = delayed(results)
-    if rows.empty:
-        return ""
-    off = rows["p50_s"] - rows["nominal_s"]
-    worst = rows.loc[off.abs().idxmax()]
-    return (
-        f"Known delays of {listing([amount(value, TIMES) for value in sorted(rows['nominal_s'].unique())])} come out of the "
-        f"histograms as medians that are off by {amount(off.min(), TIMES)} to {amount(off.max(), TIMES)}, most for "
-        f"{worst['system']} at {amount(worst['nominal_s'], TIMES)}; the servers' own timers and work are part of that."
     )
 
 

@@ -126,36 +126,12 @@ def test_the_idle_speed_is_shown_as_a_share_of_the_best(idle):
     assert min(lines[1]) == pytest.approx(50)
 
 
-def test_the_quiet_of_the_machine_is_said_for_each_cpu(idle, delayed):
-    [_, quiet] = machine.sentences(delayed, idle, "nobody")
-    assert "CPU 0 at 100 % of its best speed, below 90% for 0.00 % of the time" in quiet
-    assert "CPU 1 at 87.5 % of its best speed, below 90% for 25.0 % of the time" in quiet
-
-
-def test_a_known_delay_is_compared_with_what_came_out(delayed, idle):
-    text = machine.sentences(delayed, idle.head(0), "nobody")[0]
-    assert "Known delays of 20.0 ms" in text
-    assert "off by 500 µs to 500 µs" in text
+def test_a_known_delay_is_compared_with_what_came_out(delayed):
     html = machine.delays(delayed)._repr_html_()
+    assert "500 µs" in html
     assert "+2.5%" in html
     assert "102.0%" in html  # 80 connections, and 20 ms of the second are without responses
 
 
-@pytest.mark.parametrize(
-    ("bottleneck", "says"),
-    [
-        ("generator", "ceiling here is 1"),
-        ("server", "the fixed response of drogon was the limit"),
-        ("unsaturated", "neither it nor drogon was busy all the time"),
-    ],
-)
-def test_the_ceiling_is_one_only_where_the_load_generator_was_the_limit(idle, bottleneck, says):
-    run = make_sample()
-    run.cells["bottleneck"], run.cells["generator_busy_fraction"] = bottleneck, 0.7
-    [text] = machine.sentences(run, idle.head(0), "drogon")
-    assert says in text
-
-
-def test_a_run_that_nobody_watched_says_nothing_of_the_idle_machine(idle):
-    assert machine.sentences(make_sample(), idle.head(0), "nobody") == []
+def test_the_chart_of_a_machine_that_nobody_watched_is_empty(idle):
     assert machine.idle_speed(idle.head(0)).description == ""

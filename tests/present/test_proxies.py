@@ -10,7 +10,7 @@ import pytest
 
 from runners.core.records import CONTROL, PERCENTILES, LoadProfile, percentile_column
 from runners.core.run_manifest import BackendFacts, PlannedLoad, PlannedRates, RelayNote, RelayNotes, RunManifest
-from runners.present import narrative
+from runners.present.kit import wording
 from runners.present.answer import published
 from runners.present.kit import frames
 from runners.present.kit.decision import LEADERS, OTHERS
@@ -256,7 +256,7 @@ def test_a_smoke_run_is_no_evidence(run):
     run.profile = "quick"
     headline, conclusions = published(run, report)
     assert headline.startswith("Smoke run, not evidence: asio-relay")
-    assert conclusions[0] == narrative.SMOKE
+    assert conclusions[0] == wording.SMOKE
 
 
 def test_a_run_without_any_number_concludes_nothing(run):

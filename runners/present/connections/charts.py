@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from runners.analyse.results import Results
 from runners.analyse.usage import levels
@@ -17,14 +13,10 @@ from runners.core.units import (
     amount,
     format_duration,
     format_size,
-    shortened,
-    significant,
-    unit_of,
 )
 from runners.present.connections.lines import against_connections
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.rows import BAR, from_zero, name_rows, value_label
-from runners.present.kit.svg import mark
+from runners.present.kit.rows import Bar, bars
 from runners.present.kit.theme import BAD, QUIET, Chart, mixed, panels, styles, themed
 
 _MOST_ERRORS = f"{ERRORS_TOLERANCE * 100:g} %"
@@ -133,29 +125,14 @@ def builds(results: Results) -> Chart:
         or "No builds.",
     )
     for ax, kind in zip(axes, shown, strict=True):
-        bars = [
-            (row["system"], row["system"], row[kinds[kind]], style_of[row["system"]].color, row["failure"])
+        timed = [
+            Bar(row["system"], row["system"], row[kinds[kind]], style_of[row["system"]].color, row["failure"] or "not timed")
             for row in rows
         ]
         for row in beside if kind in _PUBLISHED_BESIDE else []:
-            bars.append((row["system"], f"{row['system']} (published)", row["build_s"], mixed(QUIET, 0.5), ""))
-        _build_panel(ax, bars)
+            timed.append(Bar(row["system"], f"{row['system']} (published)", row["build_s"], mixed(QUIET, 0.5)))
+        bars(ax, timed, TIMES)
     return chart
-
-
-def _build_panel(ax: Axes, bars: Sequence[tuple[str, str, float, str, str]]) -> None:
-    bars = sorted(bars, key=lambda bar: bar[2] if pd.notna(bar[2]) else np.inf)
-    top = max([seconds for _, _, seconds, *_ in bars if pd.notna(seconds)], default=1.0)
-    factor, unit = unit_of(top, TIMES)
-    from_zero(ax, top / factor, unit)
-    for place, (system, name, seconds, color, failure) in enumerate(bars):
-        if pd.isna(seconds):
-            words = ax.text(0, place, f" {shortened(failure or 'not timed', 40)}", va="center", color=BAD, fontsize=8.5)
-            mark(words, system)
-            continue
-        mark(ax.barh(place, seconds / factor, BAR, color=color)[0], system, f"{name}: {amount(seconds, TIMES)}")
-        value_label(ax, seconds / factor, place, significant(seconds / factor), system)
-    name_rows(ax, [name for _, name, *_ in bars])
 
 
 def _names(results: Results) -> list[str]:

@@ -15,7 +15,8 @@ from runners.core.units import TIMES, amount, format_size
 from runners.present.connections.sentences import busy_ratio
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
-from runners.present.throughput.tables import launches, without_number
+from runners.present.kit.decision import without_number
+from runners.present.throughput.tables import launches
 
 _KINDS = ("connect", "read", "write", "timeout", "status")
 

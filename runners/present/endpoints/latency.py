@@ -12,8 +12,9 @@ from runners.present.kit.frames import cell_of, measured, ordered, without_contr
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.kit.theme import Chart
 from runners.present.latency import charts
-from runners.present.narrative import Narrative
-from runners.present.throughput.tables import estimate, throughput, without_number
+from runners.present.kit.wording import Narrative
+from runners.present.kit.decision import without_number
+from runners.present.throughput.tables import estimate, throughput
 
 NONE = "This run measured no fixed rate."
 

@@ -8,10 +8,9 @@ from runners.core.units import RATIOS, amount
 from runners.present import how_sure as certainty
 from runners.present.endpoints import charts, sentences
 from runners.present.endpoints.tables import columns, title_of
-from runners.present.kit.decision import decision_table as table_of
+from runners.present.kit.decision import by_workload, decision_table as table_of
 from runners.present.kit.frames import measured, without_control
 from runners.present.kit.markup import Fragment
-from runners.present.kit.standing import by_workload
 from runners.present.kit.theme import Chart
 
 answer = sentences.answer

@@ -12,7 +12,8 @@ from runners.core.units import PERCENT, RATES, amount
 from runners.core.workloads import WORKLOADS
 from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.throughput.tables import throughput, without_number
+from runners.present.kit.decision import without_number
+from runners.present.throughput.tables import throughput
 
 _ROLES = {"server": "servers", "backend": "database", "generator": "load generator"}
 

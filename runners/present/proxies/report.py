@@ -16,7 +16,8 @@ from runners.present import how_sure as certainty
 from runners.present.kit.decision import Column, decision_table as table_of, value_cell
 from runners.present.kit.frames import BACKEND, measured, ordered, without_control, workload_title
 from runners.present.kit.markup import Cell, Fragment
-from runners.present.kit.theme import Chart
+from runners.present.kit.rows import Bar, bars
+from runners.present.kit.theme import Chart, panels, styles, themed
 from runners.present.kit.wording import PER_SECOND
 from runners.present.latency.sentences import at_rate
 from runners.present.proxies import sentences
@@ -26,6 +27,7 @@ answer = sentences.answer
 conclusions = sentences.conclusions
 how_sure = certainty.how_sure
 _MEDIAN = percentile_column(50.0)
+_SIZES: Scale = ((2.0**30, "GiB"), (2.0**20, "MiB"))
 
 
 def decision_table(results: Results) -> Fragment:
@@ -114,6 +116,21 @@ def message(results: Results) -> str:
         return "CPU time of a request"
     low, high = amount(shares.min(), PERCENT), amount(shares.max(), PERCENT)
     return f"Of the CPU time of a request, the kernel takes {low} to {high}"
+
+
+@themed
+def memory_chart(results: Results) -> Chart:
+    """Return the chart of the peak of memory of each proxy, over all launches and loads."""
+    peaks, look = sentences.peaks_bytes(results), styles(results.cells)
+    chart, (ax,) = panels(
+        ["all loads"],
+        [len(peaks)],
+        title="Peak memory",
+        caption="Resident memory of all processes of the proxy: the highest of all launches and loads.",
+        description="Bar chart of peak memory: " + ", ".join(f"{name} {format_size(size)}" for name, size in peaks.items()),
+    )
+    bars(ax, [Bar(str(name), str(name), float(size), look[str(name)].color) for name, size in peaks.items()], _SIZES)
+    return chart
 
 
 def main_chart(results: Results) -> Chart:

@@ -20,7 +20,7 @@ from runners.core.units import RATES, amount, format_duration
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Fragment
 from runners.present.kit.theme import QUIET, Chart, Style, legend, panels, styles, themed
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
 from runners.present.scaling.sentences import larger_machine
 from runners.present.throughput import charts
 from runners.stats.estimates import Floats

@@ -115,11 +115,6 @@ def _times(row: Mapping[str, Any]) -> list[Cell]:
     return [_system(row), *percentiles, Cell(amount(row["max_s"], TIMES))]
 
 
-def without_number(status: str) -> Cell:
-    """The cell of one that failed, and why: in short, the conclusions say it whole."""
-    return Cell("–", shortened(status, 60), "bad")
-
-
 def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
     """A cell's estimate with its interval, from the columns ``…_low_unit`` and ``…_high_unit`` beside it."""
     stem, unit = column.rsplit("_", 1)
