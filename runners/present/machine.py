@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import pandas as pd
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from runners.analyse.results import Results
 from runners.core.run_manifest import CoreFacts, MachineSurvey, PreflightFinding
@@ -90,7 +90,7 @@ def idle_speed(samples: pd.DataFrame) -> Chart:
     cpus = sorted(samples["cpu"].unique()) if len(samples) else []
     chart, axes = panels(
         [f"CPU {cpu}" for cpu in cpus],
-        [6] * len(cpus),
+        [3] * len(cpus),
         title="How steady is the idle machine?",
         caption="Speed of the same small piece of work, in tenths of a second, as a share of the best seen on that CPU.",
         description="; ".join(
@@ -103,6 +103,8 @@ def idle_speed(samples: pd.DataFrame) -> Chart:
         ax.axhline(100, color=QUIET, linewidth=0.8)
         ax.plot(rows["at_s"], 100 * speed, color=HUES[0], linewidth=1.2)
         ax.set_ylim(0, 110)
+        ax.set_yticks([0, 50, 100])
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
         ax.set_xlabel("s")
     return chart

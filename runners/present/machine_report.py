@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from runners.analyse.load_generators import driven
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
@@ -76,6 +78,14 @@ def ceilings(results: Results) -> list[str]:
             f"Against the same fixed response, {ends[0]} is the most that a load generator drives and {ends[-1]} the least."
         )
     return found
+
+
+def driven_cells(results: Results) -> pd.DataFrame:
+    """Return the cells in which a load generator drives a server as fast as it can: those without a known delay or a rate."""
+    cells = results.cells
+    cells = cells[cells["offered_rps"].isna()] if "offered_rps" in cells else cells
+    delayed = machine.delayed(results)["workload"]
+    return cells[~cells["workload"].isin(delayed)]
 
 
 def times(results: Results) -> list[str]:

@@ -11,8 +11,8 @@ from runners.core.records import CONTROL, Interval
 from runners.present.answer import published, said
 from runners.present.kit.decision import LEADERS, OTHERS, Column, decision_table
 from runners.present.kit.markup import Cell
-from runners.present.limits import MOST_VISIBLE, limits, limits_of
 from runners.present.kit.wording import SMOKE
+from runners.present.limits import MOST_VISIBLE, limits, limits_of
 from runners.present.throughput import report
 from runners.present.throughput.workloads import workloads_of
 from runners.stats.verdicts import verdict

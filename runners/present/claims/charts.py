@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,7 @@ _STYLES = {
     UNDECIDED: Style("#a97a08", "D"),
 }
 _PANEL_IN = 4.2
+_LETTERS = 22  # in a line of a flaw's name
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
@@ -67,7 +69,7 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
     low, high = min(0.8, reached.min()) / 1.3, max(1.25, reached.max()) * 1.3
     for sides in (((low, 1), (1, high)), ((1, high), (low, 1))):
         (left, right), (bottom, top) = sides
-        ax.fill_between([left, right], bottom, top, color=BAND, alpha=0.6, linewidth=0, zorder=0)
+        ax.fill_between([left, right], bottom, top, color=BAND, linewidth=0, zorder=0)
     ax.plot([low, high], [low, high], linestyle="--", linewidth=1.0, color=QUIET, zorder=1)
     rows = rows.sort_values("published")
     for place, (number, row) in enumerate(zip(rows.index, rows.to_dict("records"), strict=True)):
@@ -125,7 +127,7 @@ def flaw_effects(reviewed: ReviewedClaims) -> Chart:
     rows = reviewed.effects[reviewed.effects["ratio"].notna()].sort_values("ratio", ascending=False, kind="stable")
     told = [f"{row.title} {amount(row.ratio, RATIOS)} ({row.verdict})" for row in rows.itertuples()]
     chart, axes = panels(
-        ["with the flaw ÷ without it"] * (len(rows) > 0),
+        ["all flaws"] * (len(rows) > 0),
         [len(rows)] * (len(rows) > 0),
         title="What the flaws of the published set-ups change",
         caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. Shaded: noise. Hollow: undecided.",
@@ -151,4 +153,4 @@ def _forest(ax: Axes, rows: list[Mapping[str, float | str]], band: float) -> Non
         point(ax, place, drawn(value, least, most), Style("#0072b2", "o"), filled=decided, said=said)
         beside(ax, place, f"{words}\n{row['verdict']}", INK)
     ax.set_xlabel("throughput with the flaw ÷ without it")
-    name_rows(ax, [str(row["title"]) for row in rows])
+    name_rows(ax, [textwrap.fill(str(row["title"]), _LETTERS) for row in rows])

@@ -72,19 +72,23 @@ def memory(results: Results) -> Chart:
         "Both axes logarithmic.",
         label=format_size,
         axis="peak resident memory",
+        base=2,
     )
 
 
 @themed
-def errors(results: Results) -> Chart:
-    """Errors as a share of the requests against connections; none are drawn at the foot."""
+def errors(results: Results) -> Chart | None:
+    """Errors as a share of the requests against connections, of the workloads that have some; none are drawn at the foot."""
     cells = levels(without_control(results.cells))
+    failing = set(cells.loc[cells["errors_fraction"] > 0, "name"])
+    if not failing:
+        return None
     known = cells.loc[cells["errors_fraction"] > 0, "errors_fraction"]
     foot = min(1e-5, float(known.min()) / 2 if len(known) else 1e-5)
     shown = cells.assign(errors_fraction=cells["errors_fraction"].clip(lower=foot))
     chart = against_connections(
         results,
-        [(name, name, ("errors_fraction",) * 3) for name in _names(results)],
+        [(name, name, ("errors_fraction",) * 3) for name in _names(results) if name in failing],
         title="Errors and timeouts against connections",
         caption="Connect, read, write and status errors, and responses later than wrk's 2 s, per request; both axes logarithmic.\n"
         f"Dashed: {_MOST_ERRORS}, above which a cell is not ranked.",
@@ -116,7 +120,7 @@ def builds(results: Results) -> Chart:
     chart, axes = panels(
         [titles[kind] for kind in shown],
         [len(rows) + len(beside) * (kind in _PUBLISHED_BESIDE) for kind in shown],
-        title="How long does a build take?" if rows else "Builds were not timed in this run",
+        title="Build time of each server" if rows else "Builds were not timed in this run",
         caption="One build each, on all measured CPUs; packages were downloaded before. Grey: published, another machine and program:\n"
         "that Go came with its library compiled, which with a cold cache Go compiles here."
         if rows
@@ -126,7 +130,13 @@ def builds(results: Results) -> Chart:
     )
     for ax, kind in zip(axes, shown, strict=True):
         timed = [
-            Bar(row["system"], row["system"], row[kinds[kind]], style_of[row["system"]].color, row["failure"] or "not timed")
+            Bar(
+                row["system"],
+                row["system"],
+                row[kinds[kind]],
+                style_of[row["system"]].color,
+                row["failure"] or "not timed",
+            )
             for row in rows
         ]
         for row in beside if kind in _PUBLISHED_BESIDE else []:

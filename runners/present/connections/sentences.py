@@ -70,7 +70,9 @@ def few_and_others(results: Results) -> pd.DataFrame:
     rows = _levels(results)
     labels = [f"{name}@{_least(counts)}"]
     labels += [
-        f"{other}@{rows.loc[rows['name'] == other, 'connections'].max()}" for other in ordered(rows["name"]) if other != name
+        f"{other}@{rows.loc[rows['name'] == other, 'connections'].max()}"
+        for other in ordered(rows["name"])
+        if other != name
     ]
     return results.cells[results.cells["workload"].isin(labels)]
 
@@ -152,8 +154,8 @@ def built(results: Results) -> str:
     if rows.empty:
         return ""
     least, most = rows.iloc[0], rows.iloc[-1]
-    first = f"A cold build takes {least['system']} {amount(least['cold_s'], _SECONDS)}"
-    more = f" and {most['system']} {amount(most['cold_s'], _SECONDS)}" if len(rows) > 1 else ""
+    first = f"A cold build takes {amount(least['cold_s'], _SECONDS)} ({least['system']})"
+    more = f" to {amount(most['cold_s'], _SECONDS)} ({most['system']})" if len(rows) > 1 else ""
     again = rows.dropna(subset=["incremental_s"]).sort_values("incremental_s", kind="stable")
     longest = again.iloc[-1] if len(again) else None
     changed = "" if longest is None else f"; after a change at most {amount(longest['incremental_s'], _SECONDS)}"

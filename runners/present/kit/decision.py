@@ -165,11 +165,11 @@ def _ranked(results: Results, row: Mapping[str, Any], found: Standing) -> Cell:
     if found.limited or row["bottleneck"] == BACKEND:
         return Cell(shown, f"limit: {backend_name(results.manifest.backends)}", "muted")
     if system == found.leader:
-        return Cell(shown, "leader", "good")
+        return Cell(shown, "leader", "lead")
     ratio = found.ratio(system)
     if ratio is None or system in found.aside:
         return Cell(shown, "not ranked", "muted")
-    return Cell(shown, f"tied: {ratio.note}", "good") if system in found.ties else Cell(shown, ratio.note)
+    return Cell(shown, f"tied: {ratio.note}", "lead") if system in found.ties else Cell(shown, ratio.note)
 
 
 def capacities(found: pd.DataFrame, base_workload: str) -> Column | None:

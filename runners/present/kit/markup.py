@@ -17,6 +17,9 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 # The report shows text/html of these fragments only; a server's text cannot set the metadata of an output.
 MARK = "wrkbook"
+_TOGETHER = re.compile(
+    r"(?<=\d) (?=(?:[%×]|ns|µs|ms|s|min|k|M|kB|B|[KMG]iB)(?![\w]))|(?<=[kM]) (?=requests)|(?<=\d) (?=to [\d−])|(?<=\d to) (?=[\d−])"
+)
 REPORT = "application/vnd.wrkbook.report+json"
 """Of an output, the markup that a report shows in the place of what a notebook shows: a notebook has no SVG before it is trusted."""
 
@@ -72,7 +75,7 @@ class Cell:
     def html(self) -> str:
         """The cell as markup."""
         # A space, as an untrusted notebook shows the note without our style, beside the text.
-        note = f" <small>{escape(self.note)}</small>" if self.note else ""
+        note = f" <small>{unbroken(self.note)}</small>" if self.note else ""
         value = sort_value(self.text)
         sorted_by = f' data-v="{value:.6g}"' if value is not None else ""
         choices = f' data-choices="{escape(json.dumps(self.choices))}"' if self.choices else ""
@@ -209,8 +212,8 @@ def row_kind(place: int) -> str:
 
 
 def unbroken(text: str) -> str:
-    """A sentence as markup, escaped, in which no line ends between a number and its unit."""
-    return re.sub(r"(?<=\d) (?=[%×kMµms])|(?<=[kM]) (?=requests)", "&nbsp;", escape(text))
+    """A sentence as markup, escaped, in which no line ends between a number and its unit, or within an interval."""
+    return _TOGETHER.sub("&nbsp;", escape(text))
 
 
 def joined(*fragments: Fragment) -> Fragment:

@@ -54,7 +54,6 @@ THEME: Any = {
     "ytick.labelcolor": INK,
     "legend.frameon": False,
     "lines.linewidth": 1.8,
-    "hatch.linewidth": 0.8,
 }
 
 

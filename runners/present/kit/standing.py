@@ -108,7 +108,7 @@ class Standing:
         if len(names) > 1 and against.empty:
             names = []
         elif leader in names:
-            names = [leader, *(name for name in names if name != leader)]
+            names = [leader, *(name for name in names if name in against.index)]
         # The throughput of these is the backend's: no verdict on them is one on the systems.
         limited = set(backend_limited(cells, workload, *names))
         known = against[against["ratio"].notna() & (against["bound"] != "unknown")]["verdict"]
@@ -145,7 +145,7 @@ class Standing:
             if pd.isna(row["ratio"]) or row["bound"] == "unknown" or row["family"] == "control":
                 return None
             if row["system_a"] == first:
-                return Lead(*(float(row[name]) for name in ("ratio", "ratio_low", "ratio_high")), row["bound"])
+                return Lead(row["ratio"], row["ratio_low"], row["ratio_high"], row["bound"])
             return Lead(*inverse(row), _TURNED.get(row["bound"], ""))
         return None
 

@@ -10,9 +10,9 @@ import pandas as pd
 from runners.core.records import CONTROL
 from runners.core.run_manifest import BackendFacts, RelayNotes
 from runners.core.units import RATIOS, TIMES, amount, format_size, quantity_parts
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import BACKEND, leaders, limit, ordered, without_backend_verdicts, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.kit.decision import without_number
 from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput
 
 

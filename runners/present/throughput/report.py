@@ -6,7 +6,7 @@ import pandas as pd
 
 from runners.analyse.carried import carried
 from runners.analyse.results import Results
-from runners.core.units import RATES, TIMES, listing, quantity, shortlist
+from runners.core.units import RATES, TIMES, listing, quantity
 from runners.machine.topology import parse_cpu_list
 from runners.present import how_sure as certainty
 from runners.present.kit.decision import (
@@ -31,6 +31,7 @@ from runners.present.kit.frames import (
 from runners.present.kit.markup import Cell, Fragment
 from runners.present.kit.standing import Standing, rate
 from runners.present.kit.theme import Chart
+from runners.present.kit.wording import MOST_CONCLUSIONS, few
 from runners.present.throughput import charts
 from runners.present.throughput.workloads import (
     LIMIT,
@@ -43,7 +44,6 @@ from runners.present.throughput.workloads import (
 )
 
 how_sure = certainty.how_sure
-_MOST_CONCLUSIONS = 8
 _MOST_OTHERS = 3
 _MOST_OF_IT = 0.5
 
@@ -55,20 +55,18 @@ def answer(results: Results) -> str:
         return "No system has a number that can be ranked."
     leader, workload, cpus = found.leader, title(results, found.workload), _on_cpus(results)
     if len(found.names) == 1:
-        return (
-            f"{leader} serves {rate(results, leader, found.workload, RATES)} at {workload}{cpus}; nothing else was measured."
-        )
+        return f"{leader} serves {rate(results, leader, found.workload, RATES)} at {workload}{cpus}; nothing else was measured."
     if not found.behind:
         lead = found.ratio(found.names[1])
-        why = f"{leader} is at {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
-        return f"{shortlist(found.not_behind, 2)} are not told apart at {workload}: {why}."
+        why = f"{leader} {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
+        return f"{few(found.not_behind)} are not told apart at {workload}: {why}."
     last = found.behind[-1]
     shown = list(dict.fromkeys([found.behind[0], last])) if len(found.not_behind) == 1 else [last]
     by = [(lead.bound, lead.briefly(name)) for name in shown if (lead := found.ratio(name))]
     words = listing([text for _, text in by])
     if len(found.not_behind) == 1:
         return f"{leader} is fastest at {workload}{'' if any(bound for bound, _ in by) else cpus}: {words}."
-    return f"{shortlist(found.not_behind, 2)} lead at {workload}, not told apart: {words}."
+    return f"{few(found.not_behind)} lead at {workload}, not told apart: {leader} {words}."
 
 
 def _on_cpus(results: Results) -> str:
@@ -167,7 +165,7 @@ def within_servers(results: Results) -> list[str]:
         return []
     server, names, ratio = max(pairs, key=lambda pair: pair[2].value)
     found = f"at {title(results, workload)} it serves {ratio.than(names[-1])}"
-    return [f"With {server}, choose {names[0]}: {found}; an unadjusted interval."]
+    return [f"With {server}, choose {names[0]}: {found}; the interval of this pair alone."]
 
 
 def floor(results: Results) -> list[str]:
@@ -246,4 +244,4 @@ def conclusions(results: Results) -> list[str]:
         *cost(results),
         *cpu(results),
     ]
-    return found[:_MOST_CONCLUSIONS]
+    return found[:MOST_CONCLUSIONS]

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from runners.core.records import CONTROL, GENERATOR_LIMITED, PERCENTILES, percentile_column
-from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts, shortened
+from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, dotted_facts, joined, table
 
