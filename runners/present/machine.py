@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 
 import pandas as pd
@@ -17,6 +17,7 @@ from runners.present.kit.markup import Box, Cell, Fragment, Frame, Group, map_of
 from runners.present.kit.theme import HUES, QUIET, Chart, mixed, panels, themed
 
 _ROLES = {"server": HUES[0], "generator": HUES[1], "backend": HUES[3], "housekeeping": HUES[2]}
+_NAMES = {"server": "servers", "generator": "load generator", "backend": "backend", "housekeeping": "notebook"}
 _PALE = 0.5
 _DENSE_CPUS = 64
 _MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "problem": ("✕ problem", "bad")}
@@ -37,11 +38,11 @@ def topology(about: MachineSurvey, pinning: Mapping[str, Sequence[int]]) -> Frag
         )
         for (package, node), group in groupby(cores, key=lambda core: (core.package, core.node))
     ]
-    names = {role: f"{role}: CPU {format_cpu_list(cpus)}" for role, cpus in roles.items()}
+    names = {role: f"{_NAMES[role]}: {_cpus(cpus)}" for role, cpus in roles.items()}
     legend = [(Box("", [_color(role)]), name) for role, name in names.items()]
     unused = {cpu for core in cores for cpu in core.cpus}.difference(*roles.values())
-    legend += [(Box(""), f"may not be used: CPU {format_cpu_list(unused)}")] if unused else []
-    legend += [(Box("×"), f"offline: CPU {format_cpu_list(about.offline_cpus)}")] if about.offline_cpus else []
+    legend += [(Box(""), f"may not be used: {_cpus(unused)}")] if unused else []
+    legend += [(Box("×"), f"offline: {_cpus(about.offline_cpus)}")] if about.offline_cpus else []
     legend += [
         (Box(_mark(kind)), f"a core of a slower kind{f': {name}' if name else ''}")
         for kind in sorted({core.kind for core in cores} - {0})
@@ -72,7 +73,12 @@ def _caches(cores: Sequence[CoreFacts], roles: Mapping[str, set[int]]) -> list[F
 
 def _cpu(cpu: int, roles: Mapping[str, set[int]]) -> Box:
     own = [role for role, cpus in roles.items() if cpu in cpus]
-    return Box(str(cpu), [_color(role) for role in own], f"CPU {cpu}: {listing(own) if own else 'may not be used'}")
+    words = listing([_NAMES[role] for role in own]) if own else "may not be used"
+    return Box(str(cpu), [_color(role) for role in own], f"CPU {cpu}: {words}")
+
+
+def _cpus(cpus: Collection[int]) -> str:
+    return f"CPU{'' if len(cpus) == 1 else 's'} {format_cpu_list(cpus)}"
 
 
 def _color(role: str) -> str:

@@ -10,6 +10,7 @@ from runners.analyse.load_generators import driven
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import PERCENT, RATES, TIMES, amount, quantity
+from runners.machine.topology import format_cpu_list
 from runners.present import how_sure as certainty, load_generators, machine
 from runners.present.kit.decision import note
 from runners.present.kit.frames import measured, without_control
@@ -80,6 +81,18 @@ def ceilings(results: Results) -> list[str]:
     return found
 
 
+def placement(results: Results) -> list[str]:
+    """Return the sentence about how many CPUs servers and load generator have, and which CPUs have several roles."""
+    seen, roles = results.manifest.about_machine, results.cpus
+    if seen is None:
+        return []
+    every = [cpu for cpus in roles.values() for cpu in cpus]
+    total, shared = sum(len(core.cpus) for core in seen.cores), {cpu for cpu in every if every.count(cpu) > 1}
+    several = f"; CPU {format_cpu_list(shared)} {'has' if len(shared) == 1 else 'have'} several roles" if shared else ""
+    counts = [len(roles.get(role, ())) for role in ("server", "generator")]
+    return [f"Of {total} CPUs servers have {counts[0]} and the load generator {counts[1]}{several}."]
+
+
 def driven_cells(results: Results) -> pd.DataFrame:
     """Return the cells in which a load generator drives a server as fast as it can: those without a known delay or a rate."""
     cells = results.cells
@@ -107,4 +120,4 @@ def _delays(results: Results) -> list[str]:
 
 def conclusions(results: Results) -> list[str]:
     """Return the sentences of all further questions."""
-    return [*ceilings(results), *times(results)]
+    return [*placement(results), *ceilings(results), *times(results)]

@@ -82,6 +82,15 @@ def test_every_cpu_is_drawn_within_its_core_cache_and_node():
     ]
 
 
+def test_an_untrusted_notebook_which_drops_the_style_sheet_shows_the_same_boxes_beside_each_other():
+    idle = IdleMachine(duration_s=1.0, steal_fraction={}, other_fraction={}, speed_spread={})
+    found = machine.topology(MachineSurvey(idle=idle, idle_speed=[], cores=CORES), PINNING)
+    page = BeautifulSoup(found.in_notebook, "html.parser")
+    assert [box.text for box in page.select(".wb-core .wb-box")] == ["0", "4", "1", "5", "2", "3"]
+    assert all("inline-block" in frame["style"] for frame in page.select(".wb-frame"))
+    assert "inline-block" not in found.html
+
+
 def test_cpus_have_the_colours_of_all_their_roles_and_slower_cores_a_mark():
     page, text = drawn(kinds=["fast", "IntelAtom <1>"])
     cpus = {cpu.text: cpu for cpu in page.select(".wb-map .wb-box")}
@@ -90,16 +99,16 @@ def test_cpus_have_the_colours_of_all_their_roles_and_slower_cores_a_mark():
     assert len(colors["5"]) == 2
     assert colors["5"] > colors["1"]
     assert colors["2"] == set()
-    assert cpus["5"]["title"] == "CPU 5: generator and housekeeping"
+    assert cpus["5"]["title"] == "CPU 5: load generator and notebook"
     assert [core.small.text for core in page.select(".wb-slower")] == ["E", "E"]
-    assert "generator: CPU 1,5" in text
+    assert "load generator: CPUs 1,5" in text
     assert "a core of a slower kind: IntelAtom <1>" in text
-    assert "may not be used: CPU 2-3" in text
+    assert "may not be used: CPUs 2-3" in text
 
 
 def test_offline_cpus_are_in_the_legend_only():
     page, text = drawn(offline_cpus=[8, 9])
-    assert "offline: CPU 8-9" in text
+    assert "offline: CPUs 8-9" in text
     assert "8" not in {cpu.text for cpu in page.select(".wb-map .wb-box")}
 
 

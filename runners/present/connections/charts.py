@@ -54,7 +54,8 @@ def service_times(results: Results) -> Chart:
         title="Service time against connections",
         caption="With 95 % interval; both axes logarithmic. Hollow: the load generator was the limit, "
         f"or more than {_MOST_ERRORS} errors:\n"
-        "responses later than 2 s are missing among the service times, the value is a lower bound.",
+        "responses later than 2 s are missing among the service times, the value is a lower bound.\n"
+        "Left out where Little's law does not hold.",
         label=format_duration,
         axis="service time",
     )

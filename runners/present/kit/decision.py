@@ -23,6 +23,7 @@ from runners.present.kit.wording import PER_SECOND
 
 LEADERS = "Leader, or tied with it"
 OTHERS = "Others"
+BELOW = "Below each rate: how many times as many the column's leader completes, 95 % interval. ≥: the load generator was the limit."
 _UNKNOWN = Cell("–", kind="muted")
 
 
@@ -170,6 +171,18 @@ def _ranked(results: Results, row: Mapping[str, Any], found: Standing) -> Cell:
     if ratio is None or system in found.aside:
         return Cell(shown, "not ranked", "muted")
     return Cell(shown, f"tied: {ratio.note}", "lead") if system in found.ties else Cell(shown, ratio.note)
+
+
+def behind(found: Standing) -> Column:
+    """Return the column of how many times as many the leader completes."""
+    cells = {}
+    for name in found.names:
+        ratio = found.ratio(name)
+        if name == found.leader:
+            cells[name] = Cell("leader", kind="name") if len(found.names) > 1 else _UNKNOWN
+        else:
+            cells[name] = ratio.cell if ratio else Cell("not ranked", kind="name")
+    return Column("leader serves", "× as many", cells)
 
 
 def capacities(found: pd.DataFrame, base_workload: str) -> Column | None:

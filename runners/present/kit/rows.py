@@ -31,7 +31,9 @@ Estimate = tuple[float, float, float]
 
 def name_rows(ax: Axes, names: list[str]) -> None:
     """One row per name, the first on top; the A/A control is named in grey."""
-    ax.set_yticks(range(len(names)), [shortened(name, _LONGEST_NAME) for name in names])
+    ax.set_yticks(
+        range(len(names)), ["\n".join(shortened(line, _LONGEST_NAME) for line in name.splitlines()) for name in names]
+    )
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")

@@ -208,9 +208,12 @@ def unit_of(results: Results, workload: str) -> str:
 
 def load_title(results: Results, workload: str) -> str:
     """Return what a load consists of, with its name: ``new connections (no-keepalive)``."""
-    kind = "new connections" if unit_of(results, workload) == "new connection" else "kept connections"
-    shape = results.cells.loc[results.cells["workload"] == workload, "shape"].iloc[0]
-    return f"{kind} ({shape})" if shape else kind
+    shape = str(results.cells.loc[results.cells["workload"] == workload, "shape"].iloc[0])
+    if unit_of(results, workload) == "new connection":
+        return f"new connections ({shape})"
+    # The record of an old run holds no load profiles without a rate.
+    profiles = [each.shape.keepalive_requests for each in results.manifest.workloads.values()]
+    return f"kept connections ({shape})" if workload in results.fixed_rate or any(profiles) else shape
 
 
 def titled(results: Results, cells: pd.DataFrame) -> pd.DataFrame:

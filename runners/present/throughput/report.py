@@ -10,7 +10,7 @@ from runners.core.units import RATES, TIMES, listing, quantity
 from runners.machine.topology import parse_cpu_list
 from runners.present import how_sure as certainty
 from runners.present.kit.decision import (
-    Column,
+    behind,
     capacities,
     decision_table as table_of,
     estimates,
@@ -28,7 +28,7 @@ from runners.present.kit.frames import (
     without_control,
     workload_title,
 )
-from runners.present.kit.markup import Cell, Fragment
+from runners.present.kit.markup import Fragment
 from runners.present.kit.standing import Standing, rate
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import MOST_CONCLUSIONS, few
@@ -104,7 +104,7 @@ def decision_table(results: Results) -> Fragment:
         estimates(
             "throughput", "requests/s, 95 % interval", _with_number(rows), "throughput_rps", RATES, at_least=True
         ),
-        Column("leader serves", "× as many", {name: _behind(found, name) for name in rows["system"]}),
+        behind(found),
         *[
             estimates(
                 title,
@@ -132,13 +132,6 @@ def decision_table(results: Results) -> Fragment:
 
 def _with_number(rows: pd.DataFrame) -> pd.DataFrame:
     return without_control(measured(rows))
-
-
-def _behind(found: Standing, name: str) -> Cell:
-    if name == found.leader:
-        return Cell("leader", kind="name") if len(found.names) > 1 else Cell("–", kind="muted")
-    ratio = found.ratio(name)
-    return ratio.cell if ratio else Cell("not ranked", kind="name")
 
 
 def elsewhere(results: Results) -> list[str]:
