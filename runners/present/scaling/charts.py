@@ -38,6 +38,11 @@ def throughput(results: Results, scaling: Scaling) -> Chart:
     return charts.throughput(results.cells[results.cells["workload"].isin(scaling.growth["workload"])])
 
 
+def throughput_again(results: Results, scaling: Scaling) -> Chart | None:
+    """Return the chart of throughput; None where there is one number of CPUs, and the main chart has shown it."""
+    return throughput(results, scaling) if len(scaling.counts) > 1 else None
+
+
 @themed
 def _throughput(results: Results, scaling: Scaling) -> Chart:
     chart, axes, look = _panels(
