@@ -134,7 +134,7 @@ def test_cells_without_a_number_and_unknown_intervals_spoil_no_chart_and_no_sent
     run.cells.loc[failed, "bottleneck"] = np.nan
     run.cells[["throughput_low_rps", "throughput_high_rps"]] = np.nan
     for chart in all_charts(run).values():
-        assert np.asarray(Image.open(io.BytesIO(chart.png())).convert("RGBA"))[..., 3].max() == 255
+        assert np.asarray(Image.open(io.BytesIO(chart.png())).convert("RGBA"))[..., 3].max() > 250
     text = "\n".join(said(run))
     assert "nan" not in text
     assert "gamma" not in text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,22 @@ _STYLES = {
     UNDECIDED: Style("#a97a08", "D"),
 }
 _PANEL_IN = 4.2
+# Where the number of a point may stand, in typographic points from it, the best place first; its size; and that of a panel.
+_BESIDE = (
+    (4, -9),
+    (4, 4),
+    (-13, -9),
+    (-13, 4),
+    (9, -3),
+    (-18, -3),
+    (-4, 9),
+    (-4, -15),
+    (14, 4),
+    (14, -9),
+    (-4, 17),
+    (-4, -23),
+)
+_NUMBER_PT, _PANEL_PT = (12.0, 8.0), 235.0
 _LETTERS = 22  # in a line of a flaw's name
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
@@ -72,7 +88,8 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
         ax.fill_between([left, right], bottom, top, color=BAND, linewidth=0, zorder=0)
     ax.plot([low, high], [low, high], linestyle="--", linewidth=1.0, color=QUIET, zorder=1)
     rows = rows.sort_values("published")
-    for place, (number, row) in enumerate(zip(rows.index, rows.to_dict("records"), strict=True)):
+    taken: list[tuple[float, float]] = []
+    for number, row in zip(rows.index, rows.to_dict("records"), strict=True):
         style = _STYLES[row["verdict"]]
         value, least, most = drawn(row["measured"], row["measured_low"], row["measured_high"])
         face = "none" if row["kind"] == "word" else style.color
@@ -94,7 +111,9 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
         ax.annotate(
             str(number + 1),
             (row["published"], value),
-            xytext=(4, 4 if place % 2 else -9),
+            xytext=_free_place(
+                taken, (_PANEL_PT * np.log([row["published"] / low, value / low]) / np.log(high / low)).tolist()
+            ),
             textcoords="offset points",
             fontsize=7,
             color=QUIET,
@@ -113,6 +132,16 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_locator(NullLocator())
     ax.grid(color=RULE)
+
+
+def _free_place(taken: list[tuple[float, float]], point_pt: Sequence[float]) -> tuple[int, int]:
+    """Return the best place beside a point where no number stands yet, and take it; the first place where none is free."""
+    for right, up in _BESIDE:
+        x, y = point_pt[0] + right, point_pt[1] + up
+        if all(abs(x - a) >= _NUMBER_PT[0] or abs(y - b) >= _NUMBER_PT[1] for a, b in taken):
+            taken.append((x, y))
+            return right, up
+    return _BESIDE[0]
 
 
 def _description(rows: pd.DataFrame) -> str:
