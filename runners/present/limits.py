@@ -62,7 +62,7 @@ def _failures(results: Results) -> list[str]:
     cells, found = without_control(results.cells), []
     for status, rows in cells[cells["status"] != "ok"].groupby("status", sort=False):
         places = shortlist([_place(row) for row in rows.to_dict("records")], 2)
-        found.append(f"No number for {places}: {shortened(str(status), _LONGEST_REASON)}.")
+        found.append(f"No number for {places}: {shortened(str(status), _LONGEST_REASON)}.".replace("….", "…"))
     failing = cells[(cells["status"] == "ok") & (cells["errors_count"] > 0)]
     if len(failing):
         places = shortlist([f"{_place(row)} {int(row['errors_count'])}" for row in failing.to_dict("records")])

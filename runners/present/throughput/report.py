@@ -158,7 +158,7 @@ def within_servers(results: Results) -> list[str]:
         return []
     server, names, ratio = max(pairs, key=lambda pair: pair[2].value)
     found = f"at {title(results, workload)} it serves {ratio.than(names[-1])}"
-    return [f"With {server}, choose {names[0]}: {found}; the interval of this pair alone."]
+    return [f"With {server}, choose {names[0]}: {found}, this pair alone."]
 
 
 def floor(results: Results) -> list[str]:
