@@ -101,8 +101,11 @@ def workload_title(workload: Workload) -> str:
     words = [workload.name if workload.delay_ms is None else f"{workload.name}-{workload.delay_ms}ms"]
     for size, unit in ((workload.operations, "operation"), (workload.count, "record")):
         words += [] if size is None else [f"{size} {unit}{'' if size == 1 else 's'}"]
-    cpus = workload.shape.server_cpus_count
-    words += [workload.shape.name] if workload.shape.name else []
+    shape, cpus = workload.shape, workload.shape.server_cpus_count
+    if shape.connections and shape.name == str(shape.connections):
+        words.append(f"{shape.connections:,} connection{'' if shape.connections == 1 else 's'}")
+    elif shape.name:
+        words.append(shape.name)
     return ", ".join([*words, *([] if cpus is None else [f"{cpus} CPU{'' if cpus == 1 else 's'}"])])
 
 

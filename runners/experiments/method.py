@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runners.core.parameter_values import AUTO
 from runners.measure.run_plan import RunPlan
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
 from runners.stats.verdicts import SMALLEST_BAND
 
 

@@ -20,7 +20,7 @@ from PIL import Image
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from traitlets.config import Config
 
-from runners.present.kit.folding import fold
+from runners.present.kit.folding import fold, leave_out_empty
 from runners.present.kit.markup import REPORT, TEMPLATES, style, unbroken
 from runners.present.kit.svg import keep_inert
 
@@ -154,6 +154,7 @@ def _prepare(body: BeautifulSoup) -> list[Entry]:
         anchor.decompose()
     if first := body.find("h1"):
         first.decompose()
+    leave_out_empty(body)
     fold(body)
     for scroll in body.select(".wb-scroll"):
         head = scroll.find("tr")

@@ -12,7 +12,7 @@ from runners.core.records import CONTROL
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, shortened, shortlist
 from runners.present.kit.frames import is_fixed_rate, measured, without_control
 from runners.present.kit.markup import Fragment, folded, joined
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
 from runners.stats.pooling import LEAST_SESSIONS
 
 MOST_VISIBLE = 5
@@ -63,7 +63,7 @@ def _failures(results: Results) -> list[str]:
     cells, found = without_control(results.cells), []
     for status, rows in cells[cells["status"] != "ok"].groupby("status", sort=False):
         places = shortlist([_place(row) for row in rows.to_dict("records")], 2)
-        found.append(f"No number for {places}: {shortened(str(status), _LONGEST_REASON)}.")
+        found.append(f"No number for {places}: {shortened(str(status), _LONGEST_REASON)}.".replace("….", "…"))
     failing = cells[(cells["status"] == "ok") & (cells["errors_count"] > 0)]
     if len(failing):
         places = shortlist([f"{_place(row)} {int(row['errors_count'])}" for row in failing.to_dict("records")])

@@ -178,8 +178,9 @@ def ratios_table(runs: Sequence[HistoryRun]) -> Fragment:
     for workload in _workloads(runs):
         found = [{ratio.system: ratio for ratio in run.ratios if ratio.workload == workload} for run in runs]
         leaders = [next((ratio.leader for ratio in own.values()), "") for own in found]
+        orders = [sorted(own, key=lambda name, own=own: -own[name].interval.value) for own in found]  # type: ignore[misc]
         names = dict.fromkeys(
-            name for leader, own in zip(leaders, found, strict=True) for name in (leader, *own) if name
+            filter(None, (name for pair in zip(leaders, orders, strict=True) for name in (pair[0], *pair[1])))
         )
         rows = [
             [

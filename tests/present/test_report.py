@@ -11,10 +11,10 @@ from runners.core.records import CONTROL, Interval
 from runners.present.answer import published, said
 from runners.present.kit.decision import LEADERS, OTHERS, Column, decision_table
 from runners.present.kit.markup import Cell
+from runners.present.kit.wording import SMOKE
 from runners.present.limits import MOST_VISIBLE, limits, limits_of
-from runners.present.narrative import SMOKE
 from runners.present.throughput import report
-from runners.present.throughput.family import workloads_of
+from runners.present.throughput.workloads import workloads_of
 from runners.stats.verdicts import verdict
 from tests.present.frames import labelled, make_comparisons, make_sample, make_shares
 from tests.test_language import words
@@ -145,7 +145,7 @@ def test_a_run_without_a_number_says_so():
     run = make_sample()
     run.cells["status"], run.cells["throughput_rps"] = "failed: build", np.nan
     run.comparisons, run.shares = run.comparisons.iloc[:0], run.shares.iloc[:0]
-    assert report.answer(run) == "No system has a number."
+    assert report.answer(run) == "No system has a number that can be ranked."
     assert report.conclusions(run) == []
     assert "failed: build" in limits_of(run)[0]
 

@@ -10,6 +10,7 @@ import pandas as pd
 from runners.core.records import CONTROL
 from runners.core.run_manifest import BackendFacts, RelayNotes
 from runners.core.units import RATIOS, TIMES, amount, format_size, quantity_parts
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import (
     BACKEND,
     interval_words,
@@ -20,7 +21,7 @@ from runners.present.kit.frames import (
     workload_title,
 )
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput, without_number
+from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput
 
 
 def connection_costs(cells: pd.DataFrame) -> Fragment:

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from runners.core.records import CONTROL, GENERATOR_LIMITED, PERCENTILES, percentile_column
-from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts, shortened
+from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, dotted_facts, joined, table
 from runners.present.sessions import blocks
@@ -114,11 +115,6 @@ def _times(row: Mapping[str, Any]) -> list[Cell]:
         return [_system(row), *[Cell("–")] * (len(_TIME_HEADS) - 1)]
     percentiles = (estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES)
     return [_system(row), *percentiles, Cell(amount(row["max_s"], TIMES))]
-
-
-def without_number(status: str) -> Cell:
-    """The cell of one that failed, and why: in short, the conclusions say it whole."""
-    return Cell("–", shortened(status, 60), "bad")
 
 
 def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
