@@ -100,7 +100,7 @@ def added_latencies(latencies: Latencies, workloads: Iterable[str], direct: str)
 
 def _values(histogram: Histogram) -> Floats:
     """Return `STATISTICS` of one histogram in seconds; half a microsecond, the resolution, stands for 0."""
-    values, counts = histogram.values_us, histogram.counts
+    values, counts = histogram.arrays
     found = [*histograms.percentiles(values, counts, PERCENTILES), histograms.trimmed_mean(values, counts)]
     return np.maximum(np.array(found, dtype=np.float64), HALF_A_MICROSECOND) * 1e-6
 

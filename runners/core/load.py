@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 ERRORS_TOLERANCE = 0.001
 """Errors as a share of the requests: with more, a trial is void and a cell is not ranked, as its throughput is of other work."""
@@ -98,6 +102,11 @@ class Histogram:
 
     values_us: tuple[int, ...]
     counts: tuple[int, ...]
+
+    @cached_property
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the values and the counts as arrays, converted once."""
+        return np.array(self.values_us, dtype=np.int64), np.array(self.counts, dtype=np.int64)
 
     @property
     def total_count(self) -> int:

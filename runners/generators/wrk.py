@@ -98,7 +98,7 @@ class Wrk:
             connections_count=max(0, _planned_count(load) - exact.errors.connect_count),
             errors=exact.errors,
             service_time=service_time,
-            corrected=latency.in_us(latency.histogram),
+            corrected=latency.by_us,
             warnings=tuple(_warnings(exact, load, service_time)),
         )
 
