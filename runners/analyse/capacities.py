@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.comparisons import Sides, compare_sides, leader_of
-from runners.analyse.tables import response_column
+from runners.analyse.window_columns import response_column
 from runners.core.load import LEAST_OFFERED, MOST_LATE_SHARE
 from runners.core.parameter_values import Objective, objective
 from runners.core.records import CONFIRMATION_WINDOW, CONTROL, SEARCH_WINDOW, Bound, Interval, Row

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from runners.analyse.capacities import build_capacities
+from runners.analyse.kept_tables import run_tables
 from runners.analyse.recorded import RunRecord
-from runners.analyse.tables import build_tables
 from runners.core.errors import WrkbookError
 from runners.core.records import CONTROL, SMOKE_PROFILE
 from runners.core.run_manifest import RunManifest
@@ -27,7 +27,7 @@ def carried(results: RunRecord) -> pd.DataFrame:
     """
     for run, manifest in _candidates(results):
         try:
-            tables = build_tables(run.trials())
+            tables = run_tables(run)
         except WrkbookError:
             continue
         found = build_capacities(manifest, tables.trials, tables.failures)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from runners.analyse.checks.conditions import LITTLE_TOLERANCE
 from runners.analyse.checks.trial import bottleneck
 from runners.analyse.comparisons import of_cell
-from runners.analyse.tables import CORRECTED, Tables
-from runners.core.load import Histogram
+from runners.analyse.tables import Tables
+from runners.analyse.window_columns import CORRECTED
+from runners.core.histogram import Histogram
 from runners.core.records import PERCENTILES, WINDOW, Interval, Row, System, Workload, percentile_column
 from runners.core.sample import ROLES
 from runners.stats import histograms
@@ -78,7 +79,7 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
     shown = cells[(cells["status"] == "ok") & cells["p50_s"].notna()] if "p50_s" in cells else cells.iloc[:0]
     for system, workload in shown[["system", "workload"]].itertuples(index=False):
         merged = histograms.merge(launch_histograms(tables.latency, system, workload).values())
-        total, values_s = merged.total_count, histograms.percentiles(merged.values_us, merged.counts, _CURVE) * _US
+        total, values_s = merged.total_count, histograms.percentiles(*merged.arrays, _CURVE) * _US
         for percentile, value_s in zip(_CURVE, values_s, strict=True):
             rows.append((system, workload, percentile, value_s, histograms.estimable(total, percentile)))
     return pd.DataFrame(rows, columns=["system", "workload", "percentile", "value_s", "estimable"])
@@ -179,8 +180,8 @@ def _latency(launches: list[Histogram], sound: pd.DataFrame) -> dict[str, float]
     for percentile, interval in percentile_intervals(launches, PERCENTILES).items():
         found |= _named(percentile_column(percentile), interval)
     for column, statistic in _STATISTICS.items():
-        each = np.array([statistic(launch.values_us, launch.counts) for launch in launches])
-        found |= _named(column, around(statistic(merged.values_us, merged.counts) * _US, each))
+        each = np.array([statistic(*launch.arrays) for launch in launches])
+        found |= _named(column, around(statistic(*merged.arrays) * _US, each))
     found["max_s"] = histograms.maximum(merged.values_us, merged.counts) * _US
     in_one_piece = sound[sound["time_slices_count"] == 0]
     little = float(in_one_piece["little_ratio"].median())

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.cells import workload_title
-from runners.core.load import LEAST_OFFERED, Histogram
+from runners.core.histogram import Histogram
+from runners.core.load import LEAST_OFFERED
 from runners.core.records import CONTROL, PERCENTILES, WINDOW, Interval, LoadProfile, Row, Workload, percentile_column
 from runners.core.run_manifest import PlannedLoad, PlannedRates, RunManifest
 from runners.generators.perf_gauge import PerfGauge
@@ -100,7 +101,7 @@ def added_latencies(latencies: Latencies, workloads: Iterable[str], direct: str)
 
 def _values(histogram: Histogram) -> Floats:
     """Return `STATISTICS` of one histogram in seconds; half a microsecond, the resolution, stands for 0."""
-    values, counts = histogram.values_us, histogram.counts
+    values, counts = histogram.arrays
     found = [*histograms.percentiles(values, counts, PERCENTILES), histograms.trimmed_mean(values, counts)]
     return np.maximum(np.array(found, dtype=np.float64), HALF_A_MICROSECOND) * 1e-6
 

@@ -15,9 +15,9 @@ from runners.analyse.cells import build_cells, build_curves
 from runners.analyse.claims.ratios import ForClaims, for_claims
 from runners.analyse.comparisons import launch_throughputs, of_cell
 from runners.analyse.fixed_rates import Latencies, build_levels, latencies_of, repeated
+from runners.analyse.kept_tables import run_tables
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import RunRecord
-from runners.analyse.tables import build_tables
 from runners.analyse.usage import read_builds
 from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, Row
@@ -240,4 +240,4 @@ class Results(RunRecord):
 
 def analyse(run: Run) -> Results:
     """Analyse a run from its raw records alone."""
-    return Results(run, run.read(), build_tables(run.trials()))
+    return Results(run, run.read(), run_tables(run))

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
 from runners.core.records import Interval
 from runners.stats import histograms
 
@@ -197,7 +197,10 @@ def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict
     """Return block → service times of a cell's sound trials; `latency` as in :class:`runners.analyse.tables.Tables`."""
     rows = latency[(latency["system"] == system) & (latency["workload"] == workload)]
     groups = rows.groupby("block")
-    return {int(block): Histogram(tuple(group["value_us"]), tuple(group["count"])) for block, group in groups}
+    return {
+        int(block): Histogram(tuple(group["value_us"].tolist()), tuple(group["count"].tolist()))
+        for block, group in groups
+    }
 
 
 def percentile_intervals(launches: Sequence[Histogram], wanted: Sequence[float]) -> dict[float, Interval]:
@@ -210,8 +213,8 @@ def percentile_intervals(launches: Sequence[Histogram], wanted: Sequence[float])
     if not filled:
         return dict.fromkeys(wanted, UNKNOWN)
     merged = histograms.merge(filled)
-    values = histograms.percentiles(merged.values_us, merged.counts, wanted)
-    each = np.array([histograms.percentiles(launch.values_us, launch.counts, wanted) for launch in filled])
+    values = histograms.percentiles(*merged.arrays, wanted)
+    each = np.array([histograms.percentiles(*launch.arrays, wanted) for launch in filled])
     return {
         percentile: around(value * 1e-6, own) if histograms.estimable(merged.total_count, percentile) else UNKNOWN
         for percentile, value, own in zip(wanted, values.tolist(), each.T, strict=True)

@@ -142,24 +142,33 @@ class Run:
         # By number: as texts, block-1000 stands before block-999.
         return sorted((path for path in self.folder.glob("block-*") if path.name[6:].isdigit()), key=_number)
 
-    def trials(self) -> Iterator[TrialRecord]:
-        """Yield all trials of the run, block by block.
+    @property
+    def trial_files(self) -> list[Path]:
+        """Return the files of all trials, block by block."""
+        return [path for folder in self._block_folders() for path in sorted(folder.glob("*.json.xz"))]
 
-        Raises
-        ------
-        WrkbookError
-            When a record is truncated, edited into something else, or of another schema: it names the file.
-        """
-        for path in (path for folder in self._block_folders() for path in sorted(folder.glob("*.json.xz"))):
-            try:
-                content: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
-            except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
-                raise WrkbookError(f"the record {path} is damaged: {error}", _REMEASURE) from error
-            seal = content.pop(_SEAL, None)
-            known = content.get("schema") in {TRIAL_SCHEMA, *TRIAL_MIGRATIONS}
-            if known and seal != _digest(content):
-                raise WrkbookError(f"the record {path} is not what was measured: it was edited", _REMEASURE)
-            yield _validated(TrialRecord, content, path, TRIAL_SCHEMA, TRIAL_MIGRATIONS, _REMEASURE)
+    def trials(self) -> Iterator[TrialRecord]:
+        """Yield all trials of the run, block by block; see :func:`read_trial`."""
+        return map(read_trial, self.trial_files)
+
+
+def read_trial(path: Path) -> TrialRecord:
+    """Return the trial of one file.
+
+    Raises
+    ------
+    WrkbookError
+        When the record is truncated, edited into something else, or of another schema: it names the file.
+    """
+    try:
+        content: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
+    except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
+        raise WrkbookError(f"the record {path} is damaged: {error}", _REMEASURE) from error
+    seal = content.pop(_SEAL, None)
+    known = content.get("schema") in {TRIAL_SCHEMA, *TRIAL_MIGRATIONS}
+    if known and seal != _digest(content):
+        raise WrkbookError(f"the record {path} is not what was measured: it was edited", _REMEASURE)
+    return _validated(TrialRecord, content, path, TRIAL_SCHEMA, TRIAL_MIGRATIONS, _REMEASURE)
 
 
 def _validated(

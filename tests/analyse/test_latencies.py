@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from runners.analyse.fixed_rates import STATISTICS, Latencies, added_latencies, latencies_of
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
 
 WORKLOAD = "relay@moderate"
 launches = st.lists(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.core.load import GeneratorError, Histogram, Load, Request
+from runners.core.histogram import Histogram
+from runners.core.load import GeneratorError, Load, Request
 from runners.generators.autocannon import Autocannon
 from runners.generators.autocannon_text import parse_text
 from runners.stats import histograms

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.core.load import GeneratorError, Histogram, Load, Request
+from runners.core.histogram import Histogram
+from runners.core.load import GeneratorError, Load, Request
 from runners.generators.perf_gauge import PerfGauge, Portion, portion
 from runners.generators.perf_gauge_push import readable
 from runners.generators.perf_gauge_report import parse_text

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings, strategies as st
 
-from runners.core.load import GeneratorError, Histogram, Load, LoadErrors, Request
+from runners.core.histogram import Histogram
+from runners.core.load import GeneratorError, Load, LoadErrors, Request
 from runners.generators.wrk import Wrk
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS
 from runners.stats import histograms

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import stats
 
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
 from runners.core.records import Interval
 from runners.stats import histograms
 from runners.stats.estimates import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
 from runners.stats.histograms import (
     correct,
     decoded,
