@@ -39,10 +39,14 @@ class Standing:
 
     Attributes
     ----------
-    ties : comparisons that decided nothing, from the highest throughput to the lowest
-    behind : comparisons that the leader won, likewise
-    aside : systems that cannot be compared with the leader, since the load generator or the backend was the limit of one
-    limited : whether the backend was the limit of the leader, so that its throughput ranks nobody
+    ties : list[dict[str, Any]]
+        Comparisons that decided nothing, from the highest throughput to the lowest.
+    behind : list[dict[str, Any]]
+        Comparisons that the leader won, in the same order.
+    aside : list[str]
+        Systems that cannot be compared with the leader, since the load generator or the backend was the limit of one.
+    limited : bool
+        Whether the backend was the limit of the leader, so that its throughput ranks nobody.
     """
 
     workload: str
@@ -130,7 +134,8 @@ def by_workload(
 
     Parameters
     ----------
-    heads : label of a workload → the head of its column, and its unit
+    heads : Mapping[str, tuple[str, str]]
+        Label of a workload → the head of its column, and its unit.
 
     Returns
     -------

@@ -73,9 +73,12 @@ class Family:
 
     Attributes
     ----------
-    names : all ranked systems, the leader first
-    tied : the leader, and those that are equivalent, not told apart, or cannot be ranked with it
-    comparisons : of this workload
+    names : list[str]
+        All ranked systems, the leader first.
+    tied : list[str]
+        The leader, and those that are equivalent, not told apart, or cannot be ranked with it.
+    comparisons : pd.DataFrame
+        The comparisons of this workload.
     """
 
     workload: str
