@@ -17,6 +17,7 @@ from runners.analyse.results import Results
 from runners.analyse.run_comparison import BeforeAfter
 from runners.core.project import PROCESSED
 from runners.core.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, Workload, percentile_column
+from runners.core.summaries import ComparisonSummary, RunSummary
 from runners.stats.estimates import interval_in
 from runners.store.runs import comparison_folder, processed_folder
 
@@ -46,7 +47,7 @@ def write_processed(
         partial = folder / f".{name}.partial"
         getattr(results.tables, name).to_parquet(partial, index=False, compression="zstd")
         partial.rename(folder / f"{name}.parquet")
-    _write_summary(folder, summary(results, conclusions, headline) | dict(own or {}))
+    _write_summary(folder, {**summary(results, conclusions, headline), **(own or {})})
     return folder
 
 
@@ -58,13 +59,15 @@ def write_comparison(found: BeforeAfter, conclusions: Sequence[str], headline: s
     return folder
 
 
-def _write_summary(folder: Path, content: dict[str, Any]) -> None:
+def _write_summary(folder: Path, content: Mapping[str, Any]) -> None:
     partial = folder / ".summary.partial"
-    partial.write_text(json.dumps(_plain(content), allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    partial.write_text(
+        json.dumps(_plain(dict(content)), allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
     partial.rename(folder / "summary.json")
 
 
-def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
+def summary(results: Results, conclusions: Sequence[str], headline: str) -> RunSummary:
     """Return the content of ``summary.json``. Quantities with an interval are ``{value, low, high}``; missing values are null."""
     finished = results.trials["started_at"].max() if len(results.trials) else None
     return {
@@ -91,16 +94,20 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
     }
 
 
-def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
+def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline: str) -> ComparisonSummary:
     """Return the content of a comparison's ``summary.json``; as :func:`summary`, with ratios of B to A."""
-    sides = {"a": found.a, "b": found.b}
+    a, b = found.a, found.b
     return {
         "schema": COMPARISON_SCHEMA,
-        "experiment": found.a.run.experiment,
-        **{f"run_{name}": results.run.run_id for name, results in sides.items()},
-        **{f"profile_{name}": results.profile for name, results in sides.items()},
-        **{f"started_at_{name}": results.manifest.started_at for name, results in sides.items()},
-        **{f"machine_{name}": results.machine for name, results in sides.items()},
+        "experiment": a.run.experiment,
+        "run_a": a.run.run_id,
+        "run_b": b.run.run_id,
+        "profile_a": a.profile,
+        "profile_b": b.profile,
+        "started_at_a": a.manifest.started_at,
+        "started_at_b": b.manifest.started_at,
+        "machine_a": a.machine,
+        "machine_b": b.machine,
         "differences": [vars(difference) for difference in found.differences],
         "cells": [_compared_cell(row) for row in found.cells.to_dict("records")],
         "unmatched": found.unmatched,

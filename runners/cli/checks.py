@@ -100,7 +100,7 @@ SPELLED = (
 
 
 GO_CHECKS = {
-    # gofmt exits with 0 whatever it finds: grep turns a list that is not empty into a failure.
+    # gofmt exits with 0 whatever it finds: grep makes a list that is not empty a failure.
     "gofmt": ["sh", "-c", "! gofmt -l . | grep ."],
     "go vet": ["go", "vet", "./..."],
     "go test": ["go", "test", "./..."],

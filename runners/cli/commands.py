@@ -38,7 +38,7 @@ from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
 from runners.core.project import NOTEBOOKS, OWN_SESSION_ONLY, experiments, find_experiment
 from runners.core.status_line import clear, steps
-from runners.measure.conformance import build_all, verify_server
+from runners.measure.conformance import build_all, image_to_run, verify_server
 from runners.measure.this_machine import plan_here, plan_recorded
 from runners.store.ledger import runs
 from runners.store.runs import find_runs
@@ -208,9 +208,9 @@ def doctor(topology: TopologyFile = None, as_json: AsJson = False) -> None:
 @app.command()
 def verify(systems: Names = None, as_json: AsJson = False) -> None:
     """Check that servers keep the contract; no load."""
-    plan = plan_here()
-    outcome: dict[str, Any] = {}
-    for built in steps(_built(systems), "Verifying the servers"):
+    made = _built(systems)
+    plan, outcome = plan_here(), dict[str, Any]()
+    for built in steps(made, "Verifying the servers"):
         findings = verify_server(built, plan.server, plan.backend)
         outcome[built.server.name] = [vars(finding) for finding in findings]
         if not as_json:
@@ -246,4 +246,5 @@ def _without_other_sessions(chosen: bool) -> None:
 def _built(names: list[str] | None) -> list[Artifact]:
     catalogue = Catalogue()
     every = [name for name, server in catalogue.servers.items() if server.start is not None]
-    return list(build_all(catalogue, [catalogue.server(Path(name).name) for name in names or every]).values())
+    servers = [catalogue.server(Path(name).name) for name in names or every]
+    return list(build_all(catalogue, servers, image_to_run(catalogue, servers)).values())

@@ -11,19 +11,17 @@ from runners import __version__
 from runners.cli.console import hanging, plain, table
 from runners.core.project import experiments
 from runners.core.records import CONTROL
-from runners.measure.conformance import conforming, full_image
+from runners.measure.conformance import conforming, image_for
 from runners.store.ledger import runs
 from runners.store.runs import processed_folder, read_summary, state
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue
-from runners.systems.image import Image
 from runners.systems.server_manifest import Server, Service
 
 
 def listing() -> dict[str, Any]:
     """Everything with its state, for programs."""
     catalogue = Catalogue()
-    image = full_image(catalogue)
     measured = {name: _runs(name) for name in experiments()}
     every = sorted((run for found in measured.values() for run in found), key=lambda run: run["started_at"])
     last = {system: run for run in every for system in run["systems"]}
@@ -39,7 +37,7 @@ def listing() -> dict[str, Any]:
             }
             for name, found in measured.items()
         ],
-        "systems": [_system(server, image) | {"last": last.get(server.name)} for server in servers],
+        "systems": [_system(server, catalogue) | {"last": last.get(server.name)} for server in servers],
         "workloads": {name: [system.name for system in catalogue.systems(name)] for name in workloads},
     }
 
@@ -70,7 +68,8 @@ def _runs(experiment: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda run: run["started_at"])
 
 
-def _system(server: Server, image: Image) -> dict[str, Any]:
+def _system(server: Server, catalogue: Catalogue) -> dict[str, Any]:
+    image = image_for(catalogue, [server])
     made = artifact(server, image) if image.ready else None
     built = made is not None and made.ready
     return {

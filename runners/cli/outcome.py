@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -14,8 +14,9 @@ from rich.table import Table
 from runners.analyse.standings import Standing, answer, standings
 from runners.cli.arguments import resuming
 from runners.cli.console import console, hanging, table
-from runners.core.errors import WrkbookError
+from runners.core.errors import WrkbookError, visible
 from runners.core.project import PROCESSED
+from runners.core.summaries import ComparisonSummary
 from runners.core.units import RATES, RATIOS, amount, quantity_parts, shortened, system_title
 from runners.workbook import run as running
 from runners.workbook.run import Report
@@ -153,11 +154,12 @@ def failures(reports: Sequence[Report]) -> str:
     return f"{'; '.join(failed[:_CELLS_NAMED])}{more}"
 
 
-def comparison_parts(summary: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Yield what ``compare`` prints: the runs, a table of the cells of each workload, and the conclusions."""
+def comparison_parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
+    """Yield what ``compare`` prints: the runs, the answer, a table of the cells of each workload, and the conclusions."""
     from runners.present.comparison import comparison_rows  # with the charts: seconds, which `run` need not wait for
 
     yield f"{summary['experiment']}: {summary['run_a']} (A) and {summary['run_b']} (B)\n"
+    yield f"{visible(summary['headline'])}\n"
     _, *rows = comparison_rows(summary)
     for workload in dict.fromkeys(row[0] for row in rows):
         own = [[cell.replace(" requests/s", "") for cell in row[1:]] for row in rows if row[0] == workload]

@@ -76,6 +76,16 @@ def try_lock(name: str) -> int | None:
     return None
 
 
+_held: dict[Path, int] = {}
+
+
+def hold_shared(name: str) -> None:
+    """Hold the lock `name` of this user together with others that share it, until this process ends."""
+    if (path := _lock_path(name)) not in _held:
+        _held[path] = _open_lock(name)
+        fcntl.flock(_held[path], fcntl.LOCK_SH)
+
+
 def is_locked(name: str, *, also_shared: bool = False) -> bool:
     """Return whether anyone holds the lock `name` of this user alone, or, if `also_shared`, together with others."""
     handle = _open_lock(name)
@@ -86,10 +96,14 @@ def is_locked(name: str, *, also_shared: bool = False) -> bool:
         os.close(handle)
 
 
+def _lock_path(name: str) -> Path:
+    return cache_folder() / "locks" / name
+
+
 def _open_lock(name: str) -> int:
-    folder = cache_folder() / "locks"
-    folder.mkdir(exist_ok=True)
-    return os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = _lock_path(name)
+    path.parent.mkdir(exist_ok=True)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 # Own code: filelock has no shared locks, and the kernel releases these when their process is killed.

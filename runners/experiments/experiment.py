@@ -23,7 +23,7 @@ from runners.core.status_line import note, steps
 from runners.experiments.plan import check_same, idle_other, manifest_of, planned
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.build_times import record_build_times
-from runners.measure.conformance import build_all, full_image, verify_server
+from runners.measure.conformance import build_all, image_for, verify_server
 from runners.measure.design import DELAYS_MS, BlockSettings, Cell
 from runners.measure.fixed_rates import FixedRateLoad, plan_rates, with_rates
 from runners.measure.load import LoadContext
@@ -46,24 +46,37 @@ class Experiment:
 
     Parameters
     ----------
-    name : of the notebook, without its ending
-    namespace : the notebook's ``globals()``, or parameters by name
+    name : str
+        Name of the notebook, without its ending.
+    namespace : Mapping[str, Any]
+        The notebook's ``globals()``, or parameters by name.
     workloads : what is compared
-    floor : the workload whose throughput bounds the others from above on the same server
-    delays_ms : of the workload ``ping-delay``
-    shapes : of the load, where the experiment compares several; else from the parameters, one for each of `connection_counts` and of
-        `generators`
-    fixed_rate_loads : loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`, before `shapes`
-    fresh : whether each cell has a process of its own, so that memory can be told apart
-    only : (system, workload's label) of the cells, where not every system is measured on every workload
-    batch_sizes : where they are part of the question; else the parameter's
-    idle_s : for how long the idle machine is watched before measuring, where it is part of the question
-        (:mod:`runners.measure.machine_survey`)
-    load_levels : rates that are planned when measuring starts, as shares of what each system carries
-    also : cells that are measured besides, and not compared
-    profiles : the amount of measuring, where it differs from that of other experiments
-    same_servers : whether a workload that no named system serves is measured on the other systems of their servers
-    by_cpus : whether each cell is measured on several numbers of server CPUs (:mod:`runners.measure.server_cpus`)
+    floor : str | None
+        The workload whose throughput bounds the others from above on the same server.
+    delays_ms : Sequence[int]
+        Delays of the workload ``ping-delay``.
+    shapes : Sequence[LoadProfile]
+        Loads to compare; without them one for each of the parameters `connection_counts` and `generators`.
+    fixed_rate_loads : Sequence[FixedRateLoad]
+        Loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`, before `shapes`.
+    fresh : bool
+        Whether each cell has a process of its own, so that memory can be told apart.
+    only : Collection[tuple[str, str]]
+        System and workload's label of each cell, where not every system is measured on every workload.
+    batch_sizes : Sequence[int]
+        Batch sizes, where they are part of the question; else the parameter's.
+    idle_s : float
+        For how long :mod:`runners.measure.machine_survey` watches the idle machine, where that is part of the question.
+    load_levels : LoadLevels | None
+        Rates that are planned when measuring starts, as shares of what each system carries.
+    also : Sequence[Cell]
+        Cells that are measured besides, and not compared.
+    profiles : Mapping[str, Profile]
+        The amount of measuring, where it differs from that of other experiments.
+    same_servers : bool
+        Whether a workload that no named system serves is measured on the other systems of their servers.
+    by_cpus : bool
+        Whether each cell is measured on several numbers of server CPUs (:mod:`runners.measure.server_cpus`).
 
     Raises
     ------
@@ -136,8 +149,8 @@ class Experiment:
         if WITHOUT_MEASURING in os.environ:
             return
         plan = self.run_plan
-        image = full_image(plan.catalogue)
-        artifacts = build_all(plan.catalogue, [*plan.servers, *plan.backends, *plan.tools])
+        image = image_for(plan.catalogue, plan.built, plan.generators)
+        artifacts = build_all(plan.catalogue, plan.built, image)
         ensure_cpus({*plan.pinning.measured, *plan.pinning.housekeeping})
         os.sched_setaffinity(0, plan.pinning.housekeeping)
         try:

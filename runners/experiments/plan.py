@@ -26,7 +26,7 @@ from runners.measure.machine_survey import SPREAD_LIMIT, STEAL_LIMIT, chosen_sli
 from runners.measure.run import block_seconds
 from runners.measure.run_plan import USABLE_CPUS, RunPlan
 from runners.measure.server_cpus import check_shape
-from runners.measure.this_machine import this_topology, usable_cores
+from runners.measure.this_machine import cores_at_hand, this_topology
 from runners.present.kit import markup
 from runners.present.kit.markup import Fragment, Group, joined, table
 from runners.store.ledger import Run, check_run_id
@@ -56,13 +56,13 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
     clamped(parameters, raise_open_files_limit(), client_ports().count)
     given = (parameters.server_cpus, parameters.generator_cpus, parameters.backend_cpus)
-    check_shape(parameters, plan_pinning(usable_cores(USABLE_CPUS), *given[:2]))
+    check_shape(parameters, plan_pinning(cores_at_hand(USABLE_CPUS), *given[:2]))
     if parameters.run_id:
         run = Run(notebook, check_run_id(parameters.run_id))
         if run.exists:
             check_same(run, parameters)
             return parameters
-    plan_with_backend(usable_cores(USABLE_CPUS), *given)
+    plan_with_backend(cores_at_hand(USABLE_CPUS), *given)
     return parameters
 
 
@@ -147,8 +147,10 @@ def plan_table(cells: Sequence[tuple[str, str, str]], facts: Mapping[str, str]) 
 
     Parameters
     ----------
-    cells : (workload, system, path) of each cell
-    facts : what holds for all of them, by name
+    cells : Sequence[tuple[str, str, str]]
+        (workload, system, path) of each cell.
+    facts : Mapping[str, str]
+        What holds for all of them, by name.
     """
     groups = [
         Group("Every cell", [[markup.Cell(name), markup.Cell(text, kind="long")] for name, text in facts.items()])

@@ -42,7 +42,8 @@ class TwoRuns:
 
     Parameters
     ----------
-    namespace : the notebook's ``globals()``, or parameters by name
+    namespace : Mapping[str, Any]
+        The notebook's ``globals()``, or parameters by name.
 
     Raises
     ------
@@ -101,8 +102,10 @@ class ClaimReview:
 
     Parameters
     ----------
-    name : of the notebook, without its ending
-    namespace : the notebook's ``globals()``, or parameters by name
+    name : str
+        Name of the notebook, without its ending.
+    namespace : Mapping[str, Any]
+        The notebook's ``globals()``, or parameters by name.
 
     Raises
     ------

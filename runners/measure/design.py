@@ -193,11 +193,17 @@ class BlockSettings:
 
     Attributes
     ----------
-    artifacts : the built servers, backends included
-    generator, connections, threads : of cells whose load says nothing else
-    idle_other : CPU → share of its time that other processes used before the run (:mod:`runners.measure.machine_survey`)
-    search_ranges : (system, label of the workload without its load) → the first and the highest rate of a search
-    poisson : whether the arrivals of an open loop are a Poisson process
+    artifacts : dict[str, Artifact]
+        The built servers, backends included.
+    generator : str
+    connections, threads : int
+        Of cells whose load says nothing else, as the generator.
+    idle_other : Mapping[int, float]
+        CPU → share of its time that other processes used before the run (:mod:`runners.measure.machine_survey`).
+    search_ranges : Mapping[tuple[str, str], tuple[float, float]]
+        (system, label of the workload without its load) → the first and the highest rate of a search.
+    poisson : bool
+        Whether the arrivals of an open loop are a Poisson process.
     """
 
     design: Design

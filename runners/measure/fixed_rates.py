@@ -111,8 +111,10 @@ def tiers(load: FixedRateLoad, capacities: Mapping[str, float], direct: str) -> 
 
     Parameters
     ----------
-    capacities : system → requests per second
-    direct : the system that is not one of those compared, but what they are compared with
+    capacities : Mapping[str, float]
+        System → requests per second.
+    direct : str
+        The system that is not one of those compared, but what they are compared with.
     """
     proxies = {name: rps for name, rps in capacities.items() if name != direct} or dict(capacities)
     usual = median_high(proxies.values())

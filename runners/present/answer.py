@@ -48,8 +48,10 @@ class Answer:
 
     Parameters
     ----------
-    subject : what the notebook is about
-    waiting : that first line
+    subject : Subject[Any]
+        What the notebook is about.
+    waiting : str
+        The first line, until the answer is known.
     """
 
     def __init__(self, subject: Subject[Any], waiting: str = "Not measured yet: run all cells.") -> None:

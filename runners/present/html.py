@@ -53,12 +53,18 @@ def write_report(
 
     Parameters
     ----------
-    notebook_path : executed notebook; cells tagged ``hide-report`` are left out, and so is what was printed
-    html_path : file to write
-    title : of the report; it takes the place of the notebook's own first heading
-    headline : the one sentence under the title
-    facts : what the title block states, for example date, profile and machine
-    links : name → relative path, for example of the index or the raw data
+    notebook_path : Path
+        Executed notebook; cells tagged ``hide-report`` are left out, and so is what was printed.
+    html_path : Path
+        File to write.
+    title : str
+        Title of the report; it takes the place of the notebook's own first heading.
+    headline : str
+        The one sentence under the title.
+    facts : Mapping[str, str] | None
+        What the title block states, for example date, profile and machine.
+    links : Mapping[str, str] | None
+        Name → relative path, for example of the index or the raw data.
 
     Raises
     ------

@@ -34,15 +34,16 @@ class IndexEntry:
 
     Attributes
     ----------
-    experiment : what it belongs to; rows are in the order of these names
-    title : of the experiment, for people
-    date : when it started, ISO 8601
-    headline : its answer
-    report : path of the report from the index page; empty where there is none
-    links : name → path of what else there is, for example the history
-    leads : the leader's throughput over that of the next system, run by run, oldest first
-    lead_text : what the last of them is
-    runs_count : runs of the experiment
+    experiment : str
+        Rows are in the order of these names.
+    report : str
+        Path of the report from the index page; empty where there is none.
+    links : Mapping[str, str]
+        Name → path of what else there is, for example the history.
+    leads : Sequence[float]
+        The leader's throughput over that of the next system, run by run, oldest first.
+    lead_text : str
+        The last of them in words.
     """
 
     experiment: str

@@ -17,7 +17,8 @@ from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, SERVERS, cache_folder, exclusive
 from runners.core.run_manifest import Facts
 from runners.core.status_line import steps
-from runners.systems.image import SUITE, Image, remove_tree
+from runners.systems.debian_root import SUITE
+from runners.systems.image import Image, remove_tree
 from runners.systems.sandbox import Sandbox
 from runners.systems.server_manifest import Server
 
@@ -207,6 +208,8 @@ def component_versions(servers: list[Server], image: Image) -> Facts:
         When a manifest names a component that is not there.
     """
     level = own_level()
+    # The image may hold more, for servers that take no part.
+    needed = {"libc6", *(package for server in servers for package in server.packages)}
     components = {
         server.name: {name: _version(server, where, image) for name, where in server.components.items()}
         for server in servers
@@ -216,7 +219,9 @@ def component_versions(servers: list[Server], image: Image) -> Facts:
         "components": components,
         "flags": {server.name: flags for server in servers if (flags := server.build.stated(level))},
         "image": {"suite": f"Debian {SUITE}", "key": image.key},
-        "toolchain": {package: image.versions[package] for package in _TOOLCHAIN if package in image.versions},
+        "toolchain": {
+            package: image.versions[package] for package in _TOOLCHAIN if package in needed & image.versions.keys()
+        },
         "python": {"python": platform.python_version(), **{package: version(package) for package in _PYTHON}},
     }
 

@@ -6,11 +6,12 @@ import pytest
 
 from runners.analyse.summary import _write_summary
 from runners.cli import commands, listing
-from runners.core.records import SUMMARY_SCHEMA
+from runners.core.project import PROJECT
 from runners.store import ledger, runs
 from tests.analyse.synthetic import run_of
 
 EXPERIMENT = "02-json-decode"
+REFERENCE = json.loads((PROJECT / "data/processed" / EXPERIMENT / "reference/summary.json").read_text())
 RATES = {("gin+simdjson-go", "decode-10"): 60_000.0, ("drogon+glaze", "decode-10"): 30_000.0}
 
 
@@ -26,7 +27,7 @@ def made(data, run_id, started_at, headline=""):
     run_of(data / "raw", RATES, blocks=1, run_id=run_id, record={"started_at": started_at})
     if headline:
         (data / run_id).mkdir()
-        _write_summary(data / run_id, {"schema": SUMMARY_SCHEMA, "headline": headline})
+        _write_summary(data / run_id, REFERENCE | {"headline": headline})
 
 
 def test_without_runs_everything_is_listed_all_the_same(data):

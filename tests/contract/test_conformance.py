@@ -103,7 +103,7 @@ def test_a_behaviour_is_found_that_no_single_request_shows(fault, service, name,
 def test_a_finding_says_what_was_asked_expected_and_received():
     with serving("skips a field") as base_url:
         finding = quick(base_url)[0]
-    assert (finding.vector, finding.workload, finding.codec) == ("the sample batch is accepted", "decode", "oracle")
+    assert (finding.vector, finding.workload, finding.codec) == ("the sample batch is accepted", "decode", "reference")
     assert finding.request == "POST /dbop/my_database_1/my_table_1"
     assert "'textBytes': 32" in finding.expected
     assert '"textBytes": 25' in finding.got
@@ -172,5 +172,5 @@ def good_server():
 
 @given(body=good_bodies() | damaged_bodies())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_a_good_server_agrees_with_the_oracle_on_any_body(good_server, body):
+def test_a_good_server_agrees_with_the_reference_decoder_on_any_body(good_server, body):
     assert conformance.agree(good_server, SERVICES, body) == []

@@ -48,8 +48,8 @@ def test_the_command_asks_for_the_load_and_names_the_request():
         "url": "http://127.0.0.1:21400/ping", "method": "GET", "connections": 80, "duration": 0.4, "timeout": 1.5,
         "sampleInt": 100,
     }  # fmt: skip
-    asked = options(Request("POST", "/discard/a/b", b"[]", "text/plain"), threads=4)
-    assert (asked["workers"], asked["body"], asked["headers"]) == (4, "/load/body", {"Content-Type": "text/plain"})
+    given = options(Request("POST", "/discard/a/b", b"[]", "text/plain"), threads=4)
+    assert (given["workers"], given["body"], given["headers"]) == (4, "/load/body", {"Content-Type": "text/plain"})
 
 
 @pytest.mark.parametrize(

@@ -83,9 +83,9 @@ def test_what_wrk_cannot_do_is_refused(load):
         command(**load)
 
 
-@pytest.mark.parametrize(("asked", "given_to_wrk"), [(0.4, "1s"), (1.0, "1s"), (1.5, "2s"), (60.0, "60s")])
-def test_a_window_that_is_not_whole_seconds_is_rounded_up(asked, given_to_wrk):
-    assert given_to_wrk in command(duration_s=asked)
+@pytest.mark.parametrize(("requested", "given_to_wrk"), [(0.4, "1s"), (1.0, "1s"), (1.5, "2s"), (60.0, "60s")])
+def test_a_window_that_is_not_whole_seconds_is_rounded_up(requested, given_to_wrk):
+    assert given_to_wrk in command(duration_s=requested)
 
 
 def test_a_get_without_body_sends_none_and_a_post_without_body_an_empty_one():

@@ -149,8 +149,8 @@ def test_the_answer_is_the_cpu_time_of_a_connection_with_who_shares_its_interval
     )
 
 
-def test_the_conclusions_say_what_separates_proxies_cost_capacity_memory_relaying(run):
-    kept, connecting, most, memory, relaying, *_ = proxy_sentences.conclusions(run)
+def test_the_conclusions_say_what_separates_proxies_cost_capacity_memory_and_relay_cases(run):
+    kept, connecting, most, memory, relay_cases, *_ = proxy_sentences.conclusions(run)
     assert kept.startswith("asio-relay and haproxy-tcp need least CPU per request, 110 µs")
     assert connecting.startswith(
         "new connections (no-keepalive-capacity): haproxy-tcp and asio-relay carry most, at least 8.10 k/s"
@@ -159,7 +159,7 @@ def test_the_conclusions_say_what_separates_proxies_cost_capacity_memory_relayin
     assert "maximum-wrk" in most
     assert memory == "Peak memory over all loads is smallest with asio-relay 10.5 MiB and largest with pproxy 38.1 MiB."
     assert (
-        relaying
+        relay_cases
         == "pproxy fails cases of half-closed connections, resets or slow readers (at most 1 of 16); 3 pass all."
     )
 

@@ -119,9 +119,9 @@ def test_percentiles_are_those_of_the_expanded_samples(histogram, hundredths):
 @settings(deadline=None)
 @given(small_histograms)
 def test_percentiles_agree_with_numpy(histogram):
-    asked = [12.5, 25, 50, 75, 87.5, 100]  # exact in binary, where numpy's ranks are exact too
-    expected = np.percentile(expanded(histogram), asked, method="inverted_cdf")
-    assert np.array_equal(percentiles(histogram.values_us, histogram.counts, asked), expected)
+    shares = [12.5, 25, 50, 75, 87.5, 100]  # exact in binary, where numpy's ranks are exact too
+    expected = np.percentile(expanded(histogram), shares, method="inverted_cdf")
+    assert np.array_equal(percentiles(histogram.values_us, histogram.counts, shares), expected)
 
 
 def test_the_percentiles_of_a_thousand_are_not_off_by_one_float():

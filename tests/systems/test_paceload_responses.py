@@ -105,10 +105,10 @@ def test_whatever_a_server_sends_each_request_has_exactly_one_end(sandbox, parts
 
 
 @few
-@given(body=st.integers(0, 3_000_000), answers=st.booleans())
-def test_a_body_that_a_server_does_not_read_to_its_end_hangs_nothing(sandbox, tmp_path, body, answers):
+@given(body=st.integers(0, 3_000_000), responds=st.booleans())
+def test_a_body_that_a_server_does_not_read_to_its_end_hangs_nothing(sandbox, tmp_path, body, responds):
     (tmp_path / "body").write_bytes(b"x" * body)
     shown = Sandbox(sandbox.image, read_only={**sandbox.read_only, "/load": tmp_path})
-    with server(sending([WHOLE["length"][0]] if answers else [], closes=True)) as port:
+    with server(sending([WHOLE["length"][0]] if responds else [], closes=True)) as port:
         words = ["--method", "POST", "--body", "/load/body", "--duration", "0.1", "--timeout", "0.2"]
         assert report(shown, port, *words)["scheduled"]

@@ -1,4 +1,4 @@
-"""Every proxy relays: the contract's file from the real backend, and all that is required of one; ours passes every case."""
+"""Every proxy relays: the contract's file from the real backend, and all that is required of one; the reference relay passes every case."""
 
 import signal
 import socket

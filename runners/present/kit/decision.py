@@ -33,8 +33,10 @@ class Column:
 
     Attributes
     ----------
-    head, unit : the column's title and the smaller line under it
-    cells : system → its cell; a dash where there is none
+    head, unit : str
+        The column's title and the smaller line under it.
+    cells : Mapping[str, Cell]
+        System → its cell; a dash where there is none.
     """
 
     head: str
@@ -55,10 +57,14 @@ def decision_table(
 
     Parameters
     ----------
-    values : system → the value that sorts the rows; NaN stands last
-    tied : the leader and all that are not told apart from it, or are equivalent; empty: no tiers are shown
-    smallest_first : whether the smallest value is the best
-    notes : sentences under the table
+    values : Mapping[str, float]
+        System → the value that sorts the rows; NaN stands last.
+    tied : Collection[str]
+        The leader and all that are not told apart from it, or are equivalent; empty: no tiers are shown.
+    smallest_first : bool
+        Whether the smallest value is the best.
+    notes : Sequence[str]
+        Sentences under the table.
     """
     sign = 1 if smallest_first else -1
     order = sorted(values, key=lambda system: math.inf if math.isnan(values[system]) else sign * values[system])

@@ -33,9 +33,12 @@ class Fragment:
 
     Attributes
     ----------
-    html : escaped markup
-    text : the same in plain text, for terminals
-    in_notebook : the same without SVG, which a notebook shows trusted only; empty where it has none
+    html : str
+        Escaped markup.
+    text : str
+        The same in plain text, for terminals.
+    in_notebook : str
+        The same without SVG, which a notebook shows trusted only; empty where it has none.
     """
 
     html: str
@@ -66,7 +69,8 @@ class Cell:
 
     Attributes
     ----------
-    choices : name of a baseline → text and note that a report's script puts there when that baseline is chosen
+    choices : Mapping[str, tuple[str, str]] | None
+        Name of a baseline → text and note that a report's script puts there when that baseline is chosen.
     """
 
     text: str

@@ -79,12 +79,18 @@ class Standing:
 
     Attributes
     ----------
-    names : all of them, the leader first, then from the highest throughput to the lowest; empty where nothing is compared
-    ties : those whose comparison with the leader decided nothing, in that order
-    behind : those that are decided to be slower than the leader, likewise
-    aside : those that cannot be compared with it, as the load generator or the backend was the limit of one, or requests failed
-    comparisons : of this workload
-    limited : whether the backend was the limit of the leader, so that its throughput ranks nobody
+    names : list[str]
+        All of them, the leader first, then from the highest throughput to the lowest; empty where nothing is compared.
+    ties : list[str]
+        Those whose comparison with the leader decided nothing, in that order.
+    behind : list[str]
+        Those that are decided to be slower than the leader, likewise.
+    aside : list[str]
+        Those that cannot be compared with it, as the load generator or the backend was the limit of one, or requests failed.
+    comparisons : pd.DataFrame
+        The comparisons of this workload.
+    limited : bool
+        Whether the backend was the limit of the leader, so that its throughput ranks nobody.
     """
 
     workload: str

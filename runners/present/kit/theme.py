@@ -67,8 +67,10 @@ class Chart:
 
     Attributes
     ----------
-    caption : what marks and lines stand for
-    description : what is to be seen, for those who cannot see it
+    caption : str
+        What marks and lines stand for.
+    description : str
+        What is to be seen, for those who cannot see it.
     """
 
     def __init__(self, title: str, caption: str, description: str) -> None:
