@@ -17,7 +17,7 @@ from runners.analyse.results import Results
 from runners.analyse.run_comparison import BeforeAfter
 from runners.core.project import PROCESSED
 from runners.core.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, Workload, percentile_column
-from runners.core.summaries import ComparisonSummary, RunSummary
+from runners.core.summaries import ComparisonSummary, PairSummary, Quantity, RunSummary
 from runners.stats.estimates import interval_in
 from runners.store.runs import comparison_folder, processed_folder
 
@@ -158,13 +158,27 @@ def _session(session: Session, results: Results) -> dict[str, Any]:
     return {"run_id": session.run_id, "started_at": session.started_at, "ratios": ratios}
 
 
-def _comparison(row: pd.Series) -> dict[str, Any]:
+def _comparison(row: pd.Series) -> PairSummary:
     return {
-        **{name: row[name] for name in _PAIR},
-        **{name: vars(interval_in(row, name)) for name in ("ratio", "own_ratio", "mean_ratio")},
-        **{name: row[name] for name in ("between_ratio", "sessions_count", "blocks_count", "own_blocks_count")},
-        **{name: row[name] for name in ("family", "bound", "verdict")},
+        "workload": row["workload"],
+        "system_a": row["system_a"],
+        "system_b": row["system_b"],
+        "ratio": _quantity(row, "ratio"),
+        "own_ratio": _quantity(row, "own_ratio"),
+        "mean_ratio": _quantity(row, "mean_ratio"),
+        "between_ratio": row["between_ratio"],
+        "sessions_count": row["sessions_count"],
+        "blocks_count": row["blocks_count"],
+        "own_blocks_count": row["own_blocks_count"],
+        "family": row["family"],
+        "bound": row["bound"],
+        "verdict": row["verdict"],
     }
+
+
+def _quantity(row: pd.Series, name: str) -> Quantity:
+    found = interval_in(row, name)
+    return {"value": found.value, "low": found.low, "high": found.high}
 
 
 def _plain(value: object) -> object:

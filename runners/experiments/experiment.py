@@ -1,7 +1,6 @@
 """One experiment, as its notebook sees it: parameters in, measurement, results out.
 
-A notebook says ``experiment = Experiment("02-json-decode", globals(), workloads=["decode"], floor="discard")``, shows
-``experiment.plan``, calls ``experiment.measure()`` and reads ``experiment.results()``.
+A notebook makes an :class:`Experiment`, shows its ``plan``, calls ``measure()`` and reads ``results()``.
 """
 
 from __future__ import annotations

@@ -219,9 +219,7 @@ def component_versions(servers: list[Server], image: Image) -> Facts:
         "components": components,
         "flags": {server.name: flags for server in servers if (flags := server.build.stated(level))},
         "image": {"suite": f"Debian {SUITE}", "key": image.key},
-        "toolchain": {
-            package: image.versions[package] for package in _TOOLCHAIN if package in needed & image.versions.keys()
-        },
+        "toolchain": {name: image.versions[name] for name in _TOOLCHAIN if name in needed & image.versions.keys()},
         "python": {"python": platform.python_version(), **{package: version(package) for package in _PYTHON}},
     }
 
