@@ -46,6 +46,7 @@ from runners.present.throughput.workloads import (
 how_sure = certainty.how_sure
 _MOST_OTHERS = 3
 _MOST_OF_IT = 0.5
+_PAIR = 2
 
 
 def answer(results: Results) -> str:
@@ -59,14 +60,15 @@ def answer(results: Results) -> str:
     if not found.behind:
         lead = found.ratio(found.names[1])
         why = f"{leader} {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
-        return f"{few(found.not_behind)} are not told apart at {workload}: {why}."
+        names = found.not_behind if len(found.not_behind) == _PAIR else [leader, f"{len(found.not_behind) - 1} more"]
+        return f"{listing(names)} are not told apart at {workload}: {why}."
     last = found.behind[-1]
     shown = list(dict.fromkeys([found.behind[0], last])) if len(found.not_behind) == 1 else [last]
     by = [(lead.bound, lead.briefly(name)) for name in shown if (lead := found.ratio(name))]
     words = listing([text for _, text in by])
     if len(found.not_behind) == 1:
         return f"{leader} is fastest at {workload}{'' if any(bound for bound, _ in by) else cpus}: {words}."
-    return f"{few(found.not_behind)} lead at {workload}, not told apart: {leader} {words}."
+    return f"{few(found.not_behind)} lead at {workload}, not told apart: {words}."
 
 
 def _on_cpus(results: Results) -> str:
