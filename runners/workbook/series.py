@@ -52,7 +52,11 @@ def run_series(
 
     Parameters
     ----------
-    values, budget_minutes, finished : as for :func:`runners.workbook.run.run`; the budget is that of one session
+    values : dict[str, Any]
+        These three are as for :func:`runners.workbook.run.run`.
+    budget_minutes : float
+        Of one session.
+    finished : Callable[[Report], None]
 
     Raises
     ------

@@ -31,7 +31,7 @@ def sessions(tmp_path_factory):
 
 def test_how_sure_names_the_number_of_sessions_and_what_intervals_cover(sessions):
     one, two, _, _, five = (how_sure(each)[0] for each in sessions)
-    assert one.startswith("Intervals are 95 % and cover this session only; the widest interval of a ratio is ±")
+    assert one.startswith("Intervals are 95 % and cover this session only: ratios ±")
     assert re.fullmatch(
         r"Intervals are 95 % and cover this session only; 2 sessions differ by at most \d\.\d %, and 3 give an interval of the next\.",
         two,

@@ -138,7 +138,8 @@ def by_workload(
 
     Parameters
     ----------
-    heads : label of a workload → the head of its column, and its unit
+    heads : Mapping[str, tuple[str, str]]
+        Label of a workload → the head of its column, and its unit.
 
     Returns
     -------

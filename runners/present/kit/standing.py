@@ -35,7 +35,8 @@ class Lead:
 
     Attributes
     ----------
-    bound : ``at least`` or ``at most`` where the load generator was the limit of one of them, else empty
+    bound : str
+        ``at least`` or ``at most`` where the load generator was the limit of one of them, else empty.
     """
 
     value: float
