@@ -29,7 +29,7 @@ from runners.machine.topology import parse_cpu_list
 from runners.stats import histograms
 
 _CELL = ("block", "system", "workload")
-_KEYS = ("block", "system", "server", "codec", "control", "workload", "workload_name")
+_KEYS = ("block", "system", "server", "codec", "variant", "control", "workload", "workload_name")
 # Columns of the trials that are read also where there is no trial.
 _NEEDED = ("base_workload", "window", "void", "warmup", "throughput_rps", *PROBED, "kind")
 _PRINTED = (50.0, 75.0, 90.0, 99.0)

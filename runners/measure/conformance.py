@@ -20,6 +20,7 @@ from runners.core.run_manifest import RelayNote, RelayNotes
 from runners.core.workloads import RELAY
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import LSTOPO_PACKAGE
+from runners.measure.profiles import ensure_profile
 from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue
@@ -35,16 +36,20 @@ def full_image(catalogue: Catalogue) -> Image:
 
 
 def build_all(catalogue: Catalogue, servers: Iterable[Server]) -> dict[str, Artifact]:
-    """Make the image and build `servers` where the cache lacks them; by name.
+    """Make the image, record the profiles of `servers` and build them where the cache lacks them; by label.
 
     Raises
     ------
     WrkbookError
-        When the image cannot be made, or a build fails.
+        When the image cannot be made, a profile cannot be recorded, or a build fails.
     """
     image = full_image(catalogue)
     image.ensure()
-    return {server.name: build(server, image) for server in servers}
+    found = {}
+    for server in servers:
+        ensure_profile(server, image)
+        found[server.label] = build(server, image)
+    return found
 
 
 def verify_server(

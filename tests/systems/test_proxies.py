@@ -17,7 +17,7 @@ from runners.measure.sampling import role_sample
 from runners.systems.backend import backends_of
 from runners.systems.build import build
 from runners.systems.process import ServerProcess
-from runners.systems.server_manifest import Build
+from runners.systems.manifest_tables import Build
 from runners.systems.sockets import LOOPBACK, is_free
 from tests.free_ports import free_ports
 from tests.systems.conftest import PROXIES

@@ -30,7 +30,7 @@ from runners.present.kit.frames import (
 )
 from runners.present.kit.markup import Cell, Fragment
 from runners.present.kit.theme import Chart
-from runners.present.throughput import charts
+from runners.present.throughput import charts, tuning
 from runners.present.throughput.family import (
     LIMIT,
     Family,
@@ -242,6 +242,7 @@ def conclusions(results: Results) -> list[str]:
     found = [
         *elsewhere(results),
         *within_servers(results),
+        *tuning.sentences(results),
         *published(results),
         *floor(results),
         *cost(results),
