@@ -19,7 +19,7 @@ from runners.analyse.recorded import RunRecord
 from runners.analyse.tables import build_tables
 from runners.analyse.usage import read_builds
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, LoadProfile, Row, label_of
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, LoadProfile, Row
 from runners.stats.estimates import Comparison, as_columns, interval_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
 from runners.store.ledger import Run
@@ -187,7 +187,7 @@ class Results(RunRecord):
         compared = self.cells["workload"].isin(self.manifest.compared) & (self.cells["system"] != CONTROL)
         rows = []
         for cell in self.cells[compared & (self.cells["status"] == "ok")].itertuples():
-            floor = (label_of(cell.server, variant=cell.variant), f"{self.manifest.floor}-{cell.operations_count:.0f}")
+            floor = (self.manifest.systems[cell.system].build, f"{self.manifest.floor}-{cell.operations_count:.0f}")
             if not self.launches(*floor).empty:
                 found = self.paired((cell.system, cell.workload), floor).interval
                 rows.append((cell.system, floor[0], cell.workload, floor[1], found.value, found.low, found.high))

@@ -86,10 +86,10 @@ def design(
     """Return the cells of all systems that serve `workloads` (or those named), of the first one's control, and of their floors.
 
     A workload is measured in each of `shapes`, or in those that `own_shapes` has for it. Servers of the role ``reference`` take part
-    only where they are named, and rows that are no default only there or where `systems` is ``all``. A backend that serves a workload
-    itself is the direct access to it, and comes first. Tuned builds take part where they are named, and those of `variants`. `only`, (system, workload's label), leaves out all other cells, and names its
-    systems. With `same_servers`, a workload that none of `systems` serves is
-    measured on the other systems of their servers.
+    only where they are named, and rows that are no default only there or where `systems` is ``all``. Tuned builds take part where they
+    are named, and those of `variants`. A backend that serves a workload itself is the direct access to it, and comes first.
+    `only`, (system, workload's label), leaves out all other cells, and names its systems. With `same_servers`, a workload that none of
+    `systems` serves is measured on the other systems of their servers.
 
     Raises
     ------

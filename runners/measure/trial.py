@@ -22,8 +22,8 @@ from runners.measure.sampling import memory
 from runners.measure.window import in_one_piece
 from runners.systems.backend import Backend
 from runners.systems.host import wait_for_ports
-from runners.systems.process import ServerProcess
 from runners.systems.manifest_tables import Service
+from runners.systems.process import ServerProcess
 
 if TYPE_CHECKING:
     from runners.measure.design import BlockSettings

@@ -25,7 +25,21 @@ from runners.systems import host
 SUITE = "forky"
 # Raised when the recipe below changes what is in the root.
 _RECIPE = 2
-MOUNT_POINTS = ("src", "contract", "build", "cache", "data", "load", "shared", "profile", "dev", "proc", "sys", "tmp", "run")
+MOUNT_POINTS = (
+    "src",
+    "contract",
+    "build",
+    "cache",
+    "data",
+    "load",
+    "shared",
+    "profile",
+    "dev",
+    "proc",
+    "sys",
+    "tmp",
+    "run",
+)
 NETWORK_FILES = ("etc/resolv.conf", "etc/hosts")
 
 

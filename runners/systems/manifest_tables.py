@@ -114,7 +114,7 @@ class Start(Strict):
 
 
 class Recording(Strict):
-    """How the profile of a variant is recorded, into files below /profile: by a run of the server under load.
+    """A run of the server under load that records the profile of a variant, into files below /profile.
 
     Attributes
     ----------

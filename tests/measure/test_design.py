@@ -204,7 +204,8 @@ def test_the_control_repeats_a_plain_build():
 
 
 @pytest.mark.parametrize(
-    ("variant", "told"), [("pog", "no server has the variant 'pog'"), ("mimalloc", "no system of this run has mimalloc")]
+    ("variant", "told"),
+    [("pog", "no server has the variant 'pog'"), ("mimalloc", "no system of this run has mimalloc")],
 )
 def test_a_variant_that_no_system_of_the_run_has_is_refused(variant, told):
     with pytest.raises(WrkbookError, match=told) as caught:

@@ -239,13 +239,5 @@ def published(results: Results) -> list[str]:
 
 def conclusions(results: Results) -> list[str]:
     """Return the sentences of all further questions, in the order of the report."""
-    found = [
-        *elsewhere(results),
-        *within_servers(results),
-        *tuning.sentences(results),
-        *published(results),
-        *floor(results),
-        *cost(results),
-        *cpu(results),
-    ]
-    return found[:_MOST_CONCLUSIONS]
+    questions = (elsewhere, within_servers, tuning.sentences, published, floor, cost, cpu)
+    return [text for question in questions for text in question(results)][:_MOST_CONCLUSIONS]

@@ -1,4 +1,4 @@
-"""What tuning buys: each tuned build over the plain build of the same row, paired in the blocks that have both."""
+"""The gain by tuning: each tuned build over the plain build of the same row, paired in the blocks that have both."""
 
 from __future__ import annotations
 
