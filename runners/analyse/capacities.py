@@ -181,7 +181,7 @@ def _missing(
         own = failures[(failures["system"] == system) & (failures["base_workload"] == base)]
         searched = _made(trials, own, base, system)
         why = str(own["message"].iloc[0]) if len(own) else _VOID if searched else "not searched"
-        why = manifest.nonconforming.get(manifest.systems[system].server, why)
+        why = manifest.nonconforming.get(manifest.systems[system].build, why)
         for text in workload.shape.objectives:
             yield {
                 "base_workload": base,

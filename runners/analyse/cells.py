@@ -39,7 +39,7 @@ _SHAPE = {
     "server_threads_count": "server_threads_count",
 }
 # There also where nothing was planned, or nothing measured.
-_ALWAYS = ["system", "server", "codec", "workload", "operations_count", "throughput_rps"]
+_ALWAYS = ["system", "server", "codec", "variant", "workload", "operations_count", "throughput_rps"]
 _ALWAYS += ["bottleneck", "errors_count", "status"]
 # Up to p99.99, evenly on the logarithm of the tail, as the curves are drawn.
 _CURVE = tuple(round(100 * (1 - tail), 4) for tail in np.geomspace(0.5, 0.0001, 60))
@@ -53,7 +53,7 @@ def build_cells(
 
     Columns
     -------
-    system, server, codec, `workload_columns`, operations_count, body_bytes; launches_count (valid ones) of launches_made_count;
+    system, server, codec, variant, `workload_columns`, operations_count, body_bytes; launches_count (valid ones) of launches_made_count;
     throughput_rps with _low_ and _high_, speed_ratio, goodput_rps; p50_s … p99_99_s with _low_ and _high_, max_s, tm99_s
     (NaN where little_ratio is below `LEAST_LITTLE`), mean_s, stddev_s; corrected_p50_s … corrected_max_s with _low_ and
     _high_, as the load generator prints them after its own correction; cpu_per_request_s with its interval and split;
@@ -66,8 +66,8 @@ def build_cells(
     rows = []
     for system, workload in planned:
         row = _cell(tables, of_cell(throughputs, system.name, workload.label), system, workload)
-        if system.server in nonconforming:
-            row["status"] = f"failed: {nonconforming[system.server]}"
+        if system.build in nonconforming:
+            row["status"] = f"failed: {nonconforming[system.build]}"
         rows.append(row)
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=list(dict.fromkeys([*frame.columns, *_ALWAYS])))
@@ -127,7 +127,7 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Worklo
     if not failures.empty:
         remarks.append(f"failed in {len(failures)} of {made} blocks")
         warnings.append(f"{remarks[-1]}: {failures['message'].iloc[0]}")
-    row: Row = {"system": system, "server": planned.server, "codec": planned.codec}
+    row: Row = {"system": system, "server": planned.server, "codec": planned.codec, "variant": planned.variant}
     row |= workload_columns(measured)
     row |= {"launches_count": len(launches), "launches_made_count": made}
     row |= {"remarks": remarks, "warnings": warnings, "status": "ok"}

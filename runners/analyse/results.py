@@ -191,7 +191,7 @@ class Results(RunRecord):
         compared = self.cells["workload"].isin(self.manifest.compared) & (self.cells["system"] != CONTROL)
         rows = []
         for cell in self.cells[compared & (self.cells["status"] == "ok")].itertuples():
-            floor = (cell.server, f"{self.manifest.floor}-{cell.operations_count:.0f}")
+            floor = (self.manifest.systems[cell.system].build, f"{self.manifest.floor}-{cell.operations_count:.0f}")
             if not self.launches(*floor).empty:
                 found = self.paired((cell.system, cell.workload), floor).interval
                 rows.append((cell.system, floor[0], cell.workload, floor[1], found.value, found.low, found.high))

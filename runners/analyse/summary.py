@@ -121,7 +121,7 @@ def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline:
 def _compared_cell(row: dict[str, Any]) -> dict[str, Any]:
     estimates = {f"throughput_{side}_rps": vars(interval_in(row, side, "_rps")) for side in "ab"}
     estimates |= {name: vars(interval_in(row, name)) for name in ("ratio", "p99_ratio", "cpu_ratio")}
-    about = ("system", "server", "codec", "workload", "unchanged", "bottleneck", "bound", "verdict")
+    about = ("system", "server", "codec", "variant", "workload", "unchanged", "bottleneck", "bound", "verdict")
     return {name: row[name] for name in about} | estimates
 
 

@@ -25,7 +25,7 @@ from runners.generators.registry import GENERATORS
 from runners.stats import histograms
 
 _CELL = ("block", "system", "workload")
-_KEYS = ("block", "system", "server", "codec", "control", "workload", "workload_name")
+_KEYS = ("block", "system", "server", "codec", "variant", "control", "workload", "workload_name")
 # Columns of the trials that are read also where there is no trial.
 _NEEDED = ("base_workload", "window", "void", "warmup", "throughput_rps", *PROBED, "kind")
 

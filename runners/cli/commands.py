@@ -212,10 +212,10 @@ def verify(systems: Names = None, as_json: AsJson = False) -> None:
     plan, outcome = plan_here(), dict[str, Any]()
     for built in steps(made, "Verifying the servers"):
         findings = verify_server(built, plan.server, plan.backend)
-        outcome[built.server.name] = [vars(finding) for finding in findings]
+        outcome[built.server.label] = [vars(finding) for finding in findings]
         if not as_json:
             clear()
-            show(*verified(built.server.name, [str(finding) for finding in findings]))
+            show(*verified(built.server.label, [str(finding) for finding in findings]))
     if as_json:
         print(json.dumps(outcome, indent=1))
     if any(outcome.values()):

@@ -16,7 +16,8 @@ from runners.store.ledger import runs
 from runners.store.runs import processed_folder, read_summary, state
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue
-from runners.systems.server_manifest import Server, Service
+from runners.systems.manifest_tables import Service
+from runners.systems.server_manifest import Server
 
 
 def listing() -> dict[str, Any]:
@@ -39,6 +40,7 @@ def listing() -> dict[str, Any]:
         ],
         "systems": [_system(server, catalogue) | {"last": last.get(server.name)} for server in servers],
         "workloads": {name: [system.name for system in catalogue.systems(name)] for name in workloads},
+        "variants": catalogue.variants,
     }
 
 
@@ -119,6 +121,8 @@ def parts(found: dict[str, Any]) -> Iterator[RenderableType]:
     ]
     yield table(["name", "systems"], served, title="Workloads")
     yield "* measured by name or with -p systems all only"
+    tuned = [f"{name} ({', '.join(servers)})" for name, servers in found["variants"].items()]
+    yield f"Tuned builds, measured with -p variants NAME only: {'; '.join(tuned)}"
 
 
 def _last_run(entry: dict[str, Any]) -> str:

@@ -37,7 +37,7 @@ def servable(catalogue: Catalogue) -> list[str]:
     """Return the names of the servers that can be tried alone: no load generators, and no proxies without a backend."""
     return [
         name
-        for name, server in catalogue.servers.items()
+        for name, server in catalogue.builds.items()
         if server.start is not None and (server.role != "proxy" or backend_name(server))
     ]
 
@@ -59,7 +59,7 @@ def serve_until_interrupted(name: str, port: int | None, threads: int) -> None:
     """
     catalogue = Catalogue()
     if name not in (known := servable(catalogue)):
-        problem = f"{name} cannot be served" if name in catalogue.servers else f"there is no server named {name!r}"
+        problem = f"{name} cannot be served" if name in catalogue.builds else f"there is no server named {name!r}"
         raise WrkbookError(problem, did_you_mean(name, known))
     server = catalogue.server(name)
     built, plan = build_all(catalogue, [server], image_to_run(catalogue, [server]))[name], plan_here()

@@ -212,7 +212,7 @@ class Experiment:
     def _nonconforming(self, artifacts: dict[str, Artifact]) -> dict[str, str]:
         """Server → first difference from the contract, for those that must not be measured."""
         found = {}
-        measured = {server.name: artifacts[server.name] for server in self.run_plan.servers}
+        measured = {server.label: artifacts[server.label] for server in self.run_plan.servers}
         for name, artifact in steps(list(measured.items()), "Verifying the servers"):
             if findings := verify_server(
                 artifact, self.run_plan.pinning.server, self.run_plan.pinning.backend, again=False

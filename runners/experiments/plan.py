@@ -50,7 +50,8 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
     """
     parameters = check_parameters(values, notebook)
     _ = parameters.effective_profile
-    known = [system.name for server in Catalogue().servers.values() for system in server.every_system]
+    known = [system.name for server in Catalogue().builds.values() for system in server.every_system]
+    Catalogue().check_variants(parameters.variants)
     for name in parameters.systems:
         if name not in known and parameters.systems != [ALL]:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
@@ -193,7 +194,8 @@ def manifest_of(
         },
         machine=machine_facts(this_topology()),
         versions=component_versions([artifact.server for artifact in artifacts.values()], image)
-        | {"builds": {name: artifact.key for name, artifact in artifacts.items()}}
+        | {"builds": {label: artifact.key for label, artifact in artifacts.items()}}
+        | {"profiles": {label: artifact.profile for label, artifact in artifacts.items() if artifact.profile}}
         | project_facts(),
         cells=[(cell.system.name, cell.workload.label) for cell in design.cells],
         systems={system.name: system for system in design.systems},
@@ -202,7 +204,7 @@ def manifest_of(
         compared=[workload.label for workload in design.compared],
         floor=design.floor,
         nonconforming=nonconforming,
-        notes={server.name: relay_notes(artifacts[server.name]) for server in plan.servers},
+        notes={server.label: relay_notes(artifacts[server.label]) for server in plan.servers},
         left_out=in_words(plan.left_out),
         control_of=original.name if original else None,
         about_machine=with_preflight(seen, USABLE_CPUS) if plan.idle_s > 0 else seen,
@@ -212,7 +214,7 @@ def manifest_of(
 def _shades(plan: RunPlan) -> dict[str, Shade]:
     """Return the colour of each planned system whose server names a hue; the control has none of its own."""
     systems = {cell.system.name: cell.system for cell in plan.design.cells if not cell.system.control}
-    found = {name: plan.catalogue.server(system.server).shade(system) for name, system in systems.items()}
+    found = {name: plan.catalogue.server(system.build).shade(system) for name, system in systems.items()}
     return {name: shade for name, shade in found.items() if shade}
 
 

@@ -144,7 +144,7 @@ def _launch(trials: Sequence[Trial], settings: BlockSettings, port: int, stack: 
     cell = trials[0].cell
     backend = next((trial.backend for trial in trials if trial.backend), None)
     process = ServerProcess(
-        settings.artifacts[cell.system.server],
+        settings.artifacts[cell.system.build],
         port,
         settings.cpus(cell),
         backend.port if backend else 0,

@@ -22,6 +22,7 @@ from runners.core.run_manifest import RelayNote, RelayNotes
 from runners.core.workloads import RELAY
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import LSTOPO_PACKAGE
+from runners.measure.profiles import ensure_profile
 from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue
@@ -56,23 +57,28 @@ def _packages(servers: Iterable[Server], generators: Iterable[Generator]) -> lis
 
 
 def image_to_run(catalogue: Catalogue, servers: Iterable[Server]) -> Image:
-    """Return an image with what some servers need, and the backends behind them."""
+    """Return an image with what some servers need, the backends behind them, and the load that records their profiles."""
     every = list(servers)
     behind = {name for server in every if (name := backend_name(server))}
-    return image_for(catalogue, [*every, *map(catalogue.server, behind)])
+    recorders = [GENERATORS["wrk"]] if any(server.recording for server in every) else []
+    return image_for(catalogue, [*every, *map(catalogue.server, behind)], recorders)
 
 
 def build_all(catalogue: Catalogue, servers: Iterable[Server], image: Image | None = None) -> dict[str, Artifact]:
-    """Make the image (None: the full one) and build `servers` in it where the cache lacks them; by name.
+    """Make the image (None: the full one), record the profiles of `servers` and build them where the cache lacks them; by label.
 
     Raises
     ------
     WrkbookError
-        When the image cannot be made, or a build fails.
+        When the image cannot be made, a profile cannot be recorded, or a build fails.
     """
     image = image or full_image(catalogue)
     image.ensure()
-    return {server.name: build(server, image) for server in servers}
+    found = {}
+    for server in servers:
+        ensure_profile(server, image)
+        found[server.label] = build(server, image)
+    return found
 
 
 def verify_server(

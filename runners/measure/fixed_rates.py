@@ -205,7 +205,7 @@ def measured_capacities(
     WrkbookError
         When no system of a workload has a number.
     """
-    kept = tuple(cell for cell in cells if cell.system.server not in settings.nonconforming)
+    kept = tuple(cell for cell in cells if cell.system.build not in settings.nonconforming)
     pilot = replace(settings, design=replace(settings.design, cells=kept, fresh=False), profile=profile)
     found: dict[str, dict[str, float]] = {cell.workload.base_label: {} for cell in cells}
     labels = {cell.workload.label: cell.workload.base_label for cell in cells}

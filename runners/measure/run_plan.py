@@ -159,6 +159,7 @@ def plan_run(
                 workloads,
                 floor=floor,
                 systems=parameters.systems,
+                variants=parameters.variants,
                 batch_sizes=batch_sizes or parameters.batch_sizes,
                 delays_ms=delays_ms,
                 counts=parameters.counts,
@@ -200,7 +201,7 @@ def plan_run(
 def servers_of(catalogue: Catalogue, design: Design, also: Sequence[Cell] = ()) -> list[Server]:
     """Return the servers of a design's systems, and of some cells besides."""
     systems = [*design.systems, *(cell.system for cell in also)]
-    return [catalogue.server(name) for name in dict.fromkeys(system.server for system in systems)]
+    return [catalogue.server(name) for name in dict.fromkeys(system.build for system in systems)]
 
 
 def generators_of(design: Design, parameters: Parameters) -> list[Generator]:

@@ -17,8 +17,10 @@ from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, SERVERS, cache_folder, exclusive
 from runners.core.run_manifest import Facts
 from runners.core.status_line import steps
+from runners.systems.cpu_level import own_level
 from runners.systems.debian_root import SUITE
 from runners.systems.image import Image, remove_tree
+from runners.systems.manifest_tables import PROFILE
 from runners.systems.sandbox import Sandbox
 from runners.systems.server_manifest import Server
 
@@ -47,16 +49,26 @@ _PYTHON = ("numpy", "pandas", "scipy", "matplotlib", "seaborn", "papermill", "ju
 
 @dataclass(frozen=True)
 class Artifact:
-    """A built server: where its output is, and under which key."""
+    """A built server: where its output is, and under which key.
+
+    Attributes
+    ----------
+    profile : str
+        Key of the profile that guides the build; empty without one.
+    records : Path | None
+        Folder into which a running server may write its profile; None while it is measured.
+    """
 
     server: Server
     image: Image
     key: str
+    profile: str = ""
+    records: Path | None = None
 
     @property
     def folder(self) -> Path:
         """Return the folder that is mounted at /build."""
-        return cache_folder() / "builds" / f"{self.server.name}-{self.key}"
+        return cache_folder() / "builds" / f"{self.server.label}-{self.key}"
 
     @property
     def ready(self) -> bool:
@@ -69,6 +81,7 @@ class Artifact:
         return Sandbox(
             self.image,
             read_only={**sources(self.server.folder), "/build": self.folder},
+            writable={PROFILE: self.records} if self.records else {},
             env=dict(start.env),
             workdir="/src",
             user=start.user,
@@ -86,7 +99,7 @@ def sources(folder: Path) -> dict[str, Path]:
 def artifact(server: Server, image: Image) -> Artifact:
     """Return the artifact for the present sources.
 
-    Its key covers every file that it is made from, the image's packages, the CPU, and the level that it is built for.
+    Its key covers every file that it is made from, the image's packages, the CPU, the variables of the build, and the profile.
     """
     digest = hashlib.sha256()
     for folder in sources(server.folder).values():
@@ -96,7 +109,21 @@ def artifact(server: Server, image: Image) -> Artifact:
     digest.update(json.dumps([image.key, sorted(image.versions.items()), _cpu_model()]).encode())
     if environment := server.build.environment(own_level()):
         digest.update(json.dumps(environment, sort_keys=True).encode())
-    return Artifact(server, image, digest.hexdigest()[:12])
+    digest.update((profile := profile_key(profile_folder(server, image))).encode())
+    return Artifact(server, image, digest.hexdigest()[:12], profile)
+
+
+def profile_folder(server: Server, image: Image) -> Path | None:
+    """Return the folder of the profile that guides a server's build, recorded or not; None where nothing guides it."""
+    key = artifact(server.recording, image).key if server.recording else ""
+    return cache_folder() / "profiles" / f"{server.label}-{key}" if key else None
+
+
+def profile_key(folder: Path | None) -> str:
+    """Return the digest of a recorded profile; empty where there is none."""
+    files = sorted(folder.iterdir()) if folder and folder.is_dir() else []
+    parts = [path.name.encode() + b"\0" + path.read_bytes() for path in files]
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:12] if files else ""
 
 
 def build(server: Server, image: Image) -> Artifact:
@@ -105,12 +132,14 @@ def build(server: Server, image: Image) -> Artifact:
     Raises
     ------
     WrkbookError
-        When a build command fails, with the end of what it printed.
+        When a build command fails, with the end of what it printed, or the profile that guides it was not recorded.
     """
     wanted = artifact(server, image)
+    if server.recording and not wanted.profile:
+        raise WrkbookError(f"{server.label} has no profile yet", f"./wrkbook verify {server.label} records one")
     if wanted.ready:
         return wanted
-    with exclusive(f"build-{wanted.folder.name}", f"{server.name} is being built by another wrkbook"):
+    with exclusive(f"build-{wanted.folder.name}", f"{server.label} is being built by another wrkbook"):
         if not wanted.ready:
             _run(wanted)
     return wanted
@@ -127,21 +156,22 @@ def _run(wanted: Artifact) -> None:
     partial.mkdir(parents=True)
     cache = cache_folder() / "build-cache"
     cache.mkdir(exist_ok=True)
+    guide = profile_folder(server, wanted.image)
     sandbox = Sandbox(
         wanted.image,
-        read_only=sources(server.folder),
+        read_only=sources(server.folder) | ({PROFILE: guide} if guide else {}),
         writable={"/build": partial, "/cache": cache},
         env=build_environment(server),
         workdir="/src",
         builds=True,
     )
     seconds = []
-    for command in steps(server.build.commands, f"Building {server.name} (once)"):
+    for command in steps(server.build.commands, f"Building {server.label} (once)"):
         started = time.monotonic()
-        _step(server.name, command, sandbox, partial / "wrkbook-build.log")
+        _step(server.label, command, sandbox, partial / "wrkbook-build.log")
         seconds.append(round(time.monotonic() - started, 2))
     # A sandbox ends with the thread that started it; so a build that was interrupted never gets this far.
-    record = {"commands": server.build.commands, "flags": server.build.stated(own_level()), "seconds": seconds}
+    record = {"commands": server.build.commands, "flags": server.stated(own_level()), "seconds": seconds}
     (partial / "wrkbook-build.json").write_text(json.dumps(record, indent=1))
     remove_tree(wanted.folder)
     os.rename(partial, wanted.folder)  # noqa: PTH104
@@ -172,33 +202,6 @@ def _cpu_model() -> str:
     return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
 
 
-# By their names in /proc/cpuinfo, where SSE3 is pni and LZCNT is abm. xsave stands for OSXSAVE: Linux shows AVX only with it.
-_LEVELS = {
-    "v2": {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"},
-    "v3": {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},
-    "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-}
-
-
-def amd64_level(cpuinfo: str) -> str:
-    """Return the highest level that every CPU has, by the text of /proc/cpuinfo: v1 to v4; empty if they are not x86-64."""
-    lists = [set(line.partition(":")[2].split()) for line in cpuinfo.splitlines() if line.startswith("flags\t")]
-    common = set.intersection(*lists) if lists else set()
-    if "lm" not in common:
-        return ""
-    level = "v1"
-    for name, needed in _LEVELS.items():
-        if not needed <= common:
-            break
-        level = name
-    return level
-
-
-def own_level() -> str:
-    """Return the level of this machine."""
-    return amd64_level(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-
-
 def component_versions(servers: list[Server], image: Image) -> Facts:
     """Return the versions: by server those of its components; of the toolchain in the image, and of the Python side.
 
@@ -211,13 +214,13 @@ def component_versions(servers: list[Server], image: Image) -> Facts:
     # The image may hold more, for servers that take no part.
     needed = {"libc6", *(package for server in servers for package in server.packages)}
     components = {
-        server.name: {name: _version(server, where, image) for name, where in server.components.items()}
+        server.label: {name: _version(server, where, image) for name, where in server.components.items()}
         for server in servers
         if server.components
     }
     return {
         "components": components,
-        "flags": {server.name: flags for server in servers if (flags := server.build.stated(level))},
+        "flags": {server.label: flags for server in servers if (flags := server.stated(level))},
         "image": {"suite": f"Debian {SUITE}", "key": image.key},
         "toolchain": {name: image.versions[name] for name in _TOOLCHAIN if name in needed & image.versions.keys()},
         "python": {"python": platform.python_version(), **{package: version(package) for package in _PYTHON}},

@@ -22,7 +22,21 @@ from runners.systems.debian_root import SUITE, make_root
 
 # Raised when the recipe of the root changes what is in it.
 _RECIPE = 2
-MOUNT_POINTS = ("src", "contract", "build", "cache", "data", "load", "shared", "dev", "proc", "sys", "tmp", "run")
+MOUNT_POINTS = (
+    "src",
+    "contract",
+    "build",
+    "cache",
+    "data",
+    "load",
+    "shared",
+    "profile",
+    "dev",
+    "proc",
+    "sys",
+    "tmp",
+    "run",
+)
 NETWORK_FILES = ("etc/resolv.conf", "etc/hosts")
 # In each root: the packages that it was made for, one a line.
 _PACKAGES = Path("etc/wrkbook-packages")

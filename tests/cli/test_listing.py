@@ -77,5 +77,5 @@ def test_every_run_is_listed_with_its_state(data):
 def test_json_is_all_that_is_printed(data, capsys):
     commands.list_(as_json=True)
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"experiments", "systems", "workloads"}
+    assert set(found) == {"experiments", "systems", "workloads", "variants"}
     assert {"built", "conforming", "last"} <= set(found["systems"][0])

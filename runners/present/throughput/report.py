@@ -32,7 +32,7 @@ from runners.present.kit.markup import Fragment
 from runners.present.kit.standing import Standing, rate
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import MOST_CONCLUSIONS, few
-from runners.present.throughput import charts
+from runners.present.throughput import charts, tuning
 from runners.present.throughput.workloads import (
     LIMIT,
     compared_workloads,
@@ -234,6 +234,7 @@ def conclusions(results: Results) -> list[str]:
     found = [
         *elsewhere(results),
         *within_servers(results),
+        *tuning.sentences(results),
         *published(results),
         *floor(results),
         *cost(results),
