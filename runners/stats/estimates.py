@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from runners.core.histogram import Histogram
 from runners.core.records import Interval
@@ -46,7 +46,7 @@ class Comparison:
 def critical_value(systems_count: int, freedom: float) -> float:
     """Return the half-width, in standard errors, of simultaneous 95 % intervals of the differences among some systems."""
     pairs_count = max(1, math.comb(systems_count, 2))
-    return float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2 / pairs_count, freedom))
+    return float(special.stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2 / pairs_count))
 
 
 def mean_interval(values: Launches, systems_count: int = 2) -> Interval:
@@ -170,7 +170,7 @@ def p_value_of(mean: float, standard_error: float, freedom: float) -> float:
     """Return the two-sided p-value of "the mean is 0"."""
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0
-    return float(2 * stats.t.sf(abs(mean) / standard_error, freedom))
+    return float(2 * special.stdtr(freedom, -abs(mean) / standard_error))
 
 
 def _finite(values: Launches) -> Floats:

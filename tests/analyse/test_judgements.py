@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.analyse.claims.judgements import (
     NOT_REPRODUCED,
@@ -22,6 +22,7 @@ from runners.analyse.results import analyse
 from runners.stats.verdicts import SMALLEST_BAND, holm
 from tests.analyse import synthetic
 from tests.analyse.made_up import cell, run_of
+from tests.conftest import examples
 
 CLAIMS = load_claims()
 FIGURES = figures()
@@ -324,7 +325,6 @@ def test_a_statement_that_alone_would_be_sure_is_undecided_among_many():
     assert together["p_adjusted"].to_numpy() == pytest.approx(holm(together["p_value"]))
 
 
-@settings(max_examples=200, deadline=None)
 @given(own=st.floats(0.5, 2), width=st.floats(0.001, 0.5))
 def test_a_p_value_says_the_same_as_the_interval(own, width):
     found = judged(claim(), published(a=1.2, b=1), measured(own * 1000, 1000), width=width)
@@ -368,7 +368,7 @@ def decidable(kinds):
             yield tested
 
 
-@settings(max_examples=5, deadline=None)
+@examples(2)
 @given(width=st.floats(0, 0.002), floor=st.floats(1.0, 1.02))
 def test_who_measures_what_was_published_reproduces_it(width, floor):
     runs = as_published(width=width, floor=floor)
@@ -377,7 +377,7 @@ def test_who_measures_what_was_published_reproduces_it(width, floor):
     assert {each.id: judge(each, FIGURES, runs).verdict for each in tested} == {each.id: REPRODUCED for each in tested}
 
 
-@settings(max_examples=4, deadline=None)
+@examples(2)
 @given(width=st.floats(0, 0.002))
 def test_who_measures_the_inverse_reproduces_no_ratio(width):
     runs = as_published(turned=True, width=width)
@@ -387,7 +387,6 @@ def test_who_measures_the_inverse_reproduces_no_ratio(width):
             assert judge(tested, FIGURES, runs).verdict == NOT_REPRODUCED, tested.id
 
 
-@settings(max_examples=200, deadline=None)
 @given(theirs=st.floats(1.03, 50), own=st.floats(0.02, 50), width=st.floats(0, 0.5))
 def test_turning_a_claim_round_changes_no_verdict(theirs, own, width):
     rows = measured(own * 1000, 1000, width)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from runners.contract import conformance
 from runners.contract.data import request_body
+from tests.conftest import examples
 from tests.contract.fake import RESOURCES, SERVICES, Served, serving
 from tests.contract.storm import storm
 from tests.contract.strategies import damaged_bodies, good_bodies
@@ -171,6 +172,6 @@ def good_server():
 
 
 @given(body=good_bodies() | damaged_bodies())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, suppress_health_check=[HealthCheck.too_slow])
 def test_a_good_server_agrees_with_the_reference_decoder_on_any_body(good_server, body):
     assert conformance.agree(good_server, SERVICES, body) == []

@@ -18,7 +18,7 @@ from runners.measure.conformance import build_all, full_image
 from runners.systems.build import CACHE_ENV, Artifact, artifact, sources
 from runners.systems.catalogue import Catalogue
 from runners.systems.sandbox import Sandbox
-from tests.faults.conftest import FULL
+from tests.conftest import FULL
 from tests.faults.mutations import bodies
 from tests.faults.servers import decoding, launched
 

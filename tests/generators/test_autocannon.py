@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.core.histogram import Histogram
 from runners.core.load import GeneratorError, Load, Request
@@ -181,7 +181,6 @@ def test_output_of_another_load_is_refused():
 few = st.integers(0, 3_000)
 
 
-@settings(deadline=None)
 @given(
     counts=st.dictionaries(st.integers(1, 9_000_000), st.integers(1, 5_000), max_size=30),
     errors=st.fixed_dictionaries(dict.fromkeys(("connect", "read", "write", "timeout"), few)),

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.core.histogram import Histogram
 from runners.core.load import GeneratorError, Load, Request
@@ -182,7 +182,6 @@ samples = st.dictionaries(st.integers(1, 9_000_000), st.integers(1, 5_000), max_
 )
 
 
-@settings(deadline=None)
 @given(
     succeeded=samples,
     failed=samples,

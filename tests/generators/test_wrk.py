@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from runners.core.histogram import Histogram
 from runners.core.load import GeneratorError, Load, LoadErrors, Request
@@ -272,7 +272,6 @@ histograms_us = st.dictionaries(st.integers(1, 4_000), st.integers(1, 5_000), ma
 few = st.integers(0, 2_000)
 
 
-@settings(deadline=None)
 @given(
     raw=histograms_us,
     rates=histograms_us,
@@ -305,7 +304,6 @@ def test_parsing_gives_back_what_was_measured(raw, rates, duration_us, connectio
     assert result.connections_count == max(0, connections - errors.connect_count)
 
 
-@settings(deadline=None)
 @given(
     raw=st.dictionaries(st.integers(1, 900_000), st.integers(1, 50), min_size=1, max_size=60),
     duration_us=st.integers(400_000, 4_000_000),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.core.records import CONTROL, Interval
 from runners.present.answer import published, said
@@ -16,6 +16,7 @@ from runners.present.limits import MOST_VISIBLE, limits, limits_of
 from runners.present.throughput import report
 from runners.present.throughput.workloads import workloads_of
 from runners.stats.verdicts import verdict
+from tests.conftest import examples
 from tests.present.frames import labelled, make_comparisons, make_sample, make_shares
 from tests.test_language import words
 
@@ -83,7 +84,7 @@ def every_sentence(run):
     return [report.answer(run), report.message(run), *report.conclusions(run), *report.how_sure(run), *limits_of(run)]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(any_run())
 def test_every_sentence_is_short_said_once_and_plain_whatever_was_measured(run):
     found = every_sentence(run)
@@ -97,7 +98,7 @@ def test_every_sentence_is_short_said_once_and_plain_whatever_was_measured(run):
     assert 1 <= len(report.how_sure(run)) <= MOST_SURE
 
 
-@settings(max_examples=10, deadline=None)
+@examples(5)
 @given(any_run())
 def test_the_decision_table_has_a_row_for_each_system_and_the_first_is_the_answer(run):
     workload = report.main_workload(run)

@@ -3,16 +3,17 @@
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from runners.measure.conformance import build_all, full_image
 from runners.systems.catalogue import Catalogue
 from runners.systems.sandbox import Sandbox
+from tests.conftest import examples
 from tests.systems.misbehaving import LOST, report, server
 
 pytestmark = pytest.mark.servers
 # Each example runs the program for a tenth of a second and more.
-few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 INTERIM = [b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"]
 WHOLE = {
     "length": (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", False),

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from runners.analyse.claims.register import CellName, over
 from runners.analyse.fixed_rates import IN_BURSTS, STATISTICS
@@ -82,7 +82,7 @@ class CellRatio:
         arm = log_arm(value, low if value > limit else high)
         if not arm:
             return 0.0 if value > limit else 1.0
-        return float(stats.t.sf(math.log(value / limit) / arm * stats.t.ppf(0.975, self.freedom), self.freedom))
+        return float(special.stdtr(self.freedom, -math.log(value / limit) / arm * special.stdtrit(self.freedom, 0.975)))
 
     def p_below(self, limit: float) -> float:
         """Return the one-sided p-value of "the ratio is at least `limit`"."""
