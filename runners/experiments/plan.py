@@ -31,8 +31,9 @@ from runners.present.kit import markup
 from runners.present.kit.markup import Fragment, Group, joined, table
 from runners.store.ledger import Run, check_run_id
 from runners.systems.backend import backend_facts
-from runners.systems.build import Artifact, component_versions
+from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
+from runners.systems.component_versions import component_versions
 from runners.systems.host import client_ports
 from runners.systems.image import Image
 

@@ -1,24 +1,19 @@
-"""Build a server inside the image, once for each state of its sources and each CPU level; read its components' versions."""
+"""Build a server inside the image, once for each state of its sources and each CPU level."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import platform
-import re
 import subprocess
 import time
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, SERVERS, cache_folder, exclusive
-from runners.core.run_manifest import Facts
 from runners.core.status_line import steps
 from runners.systems.cpu_level import own_level
-from runners.systems.debian_root import SUITE
 from runners.systems.image import Image, remove_tree
 from runners.systems.manifest_tables import PROFILE
 from runners.systems.sandbox import Sandbox
@@ -34,17 +29,6 @@ CACHE_ENV = {
 }
 _BUILD_TIMEOUT_S = 1800.0
 _SHARED = "=> ../shared/"
-
-_TOOLCHAIN = ("wrk", "g++", "golang-go", "libc6")
-# Where each kind of package is locked, and what stands before its version there.
-_LOCKED = {
-    "go": ("go.mod", r"^\s*(?:require\s+)?{name}\s+(\S+)"),
-    "cargo": ("Cargo.lock", r'^name = "{name}"\nversion = "([^"]+)"'),
-    "npm": ("package-lock.json", r'"node_modules/{name}": {{\s*"version": "([^"]+)"'),
-    "maven": ("pom.xml", r"<artifactId>{name}</artifactId>\s*<version>([^<]+)</version>"),
-    "pypi": ("requirements.txt", r"^{name}==(\S+)"),
-}
-_PYTHON = ("numpy", "pandas", "scipy", "matplotlib", "seaborn", "papermill", "jupyterlab")
 
 
 @dataclass(frozen=True)
@@ -200,54 +184,3 @@ def _cpu_model() -> str:
     # -march=native: a cache that is shared between machines must not hand out another CPU's binary.
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
-
-
-def component_versions(servers: list[Server], image: Image) -> Facts:
-    """Return the versions: by server those of its components; of the toolchain in the image, and of the Python side.
-
-    Raises
-    ------
-    WrkbookError
-        When a manifest names a component that is not there.
-    """
-    level = own_level()
-    # The image may hold more, for servers that take no part.
-    needed = {"libc6", *(package for server in servers for package in server.packages)}
-    components = {
-        server.label: {name: _version(server, where, image) for name, where in server.components.items()}
-        for server in servers
-        if server.components
-    }
-    return {
-        "components": components,
-        "flags": {server.label: flags for server in servers if (flags := server.stated(level))},
-        "image": {"suite": f"Debian {SUITE}", "key": image.key},
-        "toolchain": {name: image.versions[name] for name in _TOOLCHAIN if name in needed & image.versions.keys()},
-        "python": {"python": platform.python_version(), **{package: version(package) for package in _PYTHON}},
-    }
-
-
-def _version(server: Server, where: str, image: Image) -> str:
-    kind, _, name = where.partition(":")
-    if kind == "deb" and name in image.versions:
-        return image.versions[name]
-    if kind == "install" and (version := _installed(server.build.commands, name)):
-        return version
-    if kind in _LOCKED:
-        file, pattern = _LOCKED[kind]
-        path = server.folder / file
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        if match := re.search(pattern.format(name=re.escape(name)), text, re.MULTILINE):
-            return match[1]
-    raise WrkbookError(
-        f"servers/{server.name}/server.toml: component {where!r} is not installed",
-        f"use one of {', '.join(f'{kind}:NAME' for kind in ('deb', 'install', *_LOCKED))}",
-    )
-
-
-def _installed(commands: list[list[str]], name: str) -> str | None:
-    """Return the version in the build command that installs `name`: ``… install … --version 1.2.3 … NAME``."""
-    for words in commands:
-        if words[-1] == name and "--version" in words:
-            return words[words.index("--version") + 1]
-    return None
