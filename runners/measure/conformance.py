@@ -33,7 +33,7 @@ from runners.systems.sockets import hold_ports
 
 def full_image(catalogue: Catalogue) -> Image:
     """Return the image with what all servers and load generators need, and what reads the topology of the machine."""
-    return Image.of(_packages(catalogue.servers.values(), GENERATORS.values()))
+    return Image.of(_packages(catalogue.builds.values(), GENERATORS.values()))
 
 
 def image_for(catalogue: Catalogue, servers: Iterable[Server] = (), generators: Iterable[Generator] = ()) -> Image:

@@ -73,8 +73,3 @@ class Catalogue:
                 raise WrkbookError(f"parameter variants: no server has the variant {name!r}", f"there are: {there}")
             if servers and not set(having) & set(servers):
                 raise WrkbookError(f"parameter variants: no system of this run has {name}", f"there are: {there}")
-
-    @property
-    def packages(self) -> list[str]:
-        """Return the Debian packages that all builds together need."""
-        return sorted({package for build in self.builds.values() for package in build.packages})

@@ -49,7 +49,7 @@ def test_the_report_shows_the_sessions_and_says_what_its_intervals_cover(data):
     assert "Intervals are 95 % and cover one further session: 4 sessions within 3 h" in text
     chart = next(each for each in page.select("figure") if "4 sessions: the ratio to fast+a in each" in each.get_text())
     assert chart.select("svg")
-    assert "In this session 24 of 24 trials are valid, n = 8 a cell." in text
+    assert "In this session 24 of 24 trials are valid, n = 8 launches a cell." in text
 
 
 def test_the_answer_and_the_summary_have_the_interval_of_a_further_session(data):

@@ -7,7 +7,7 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.core.records import System
-from runners.measure.conformance import build_all, verify_server
+from runners.measure.conformance import build_all, full_image, verify_server
 from runners.measure.this_machine import plan_here
 from runners.systems.build import artifact, build, profile_folder, profile_key
 from runners.systems.catalogue import Catalogue
@@ -45,7 +45,7 @@ def test_a_tuned_build_has_the_same_source_with_what_its_table_changes(catalogue
     assert tuned.stated("") == "-O2; guided; CC = gcc -fprofile-use=/profile; HEAP = 2"
     assert plain.stated("") == "-O2; CC = gcc; HEAP = 1"
     assert tuned.every_system == [System("toy", variant="pgo")]
-    assert catalogue.packages == ["libx-dev"]
+    assert "libx-dev" in full_image(catalogue).packages
 
 
 def test_the_profile_is_recorded_by_the_plain_server_with_other_flags_and_arguments(catalogue):
