@@ -27,7 +27,8 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from runners.core.load import Histogram, Load
+from runners.core.histogram import Histogram
+from runners.core.load import Load
 from runners.core.project import MEASURING, exclusive
 from runners.core.request import Request
 from runners.generators.paceload import Paceload, report_of

@@ -21,7 +21,8 @@ import re
 import shutil
 from pathlib import Path
 
-from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadResult
+from runners.core.histogram import Histogram
+from runners.core.load import LOAD_FOLDER, GeneratorError, Load, LoadResult
 from runners.core.request import Request
 from runners.generators import wrk_mix
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS, Exact, Statistics, condense, parse_exact
@@ -108,7 +109,7 @@ class Wrk:
             connections_count=max(0, _planned_count(load) - exact.errors.connect_count),
             errors=exact.errors,
             service_time=service_time,
-            corrected=latency.in_us(latency.histogram),
+            corrected=latency.by_us,
             warnings=tuple(_warnings(exact, load, service_time)),
             sent_counts=wrk_mix.sent_counts(stdout, exact.requests_count, load.connections + exact.errors.total_count),
         )

@@ -8,7 +8,7 @@ from runners.core.units import listing
 from runners.core.workloads import WORKLOADS
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.kit.standing import lead, standing
+from runners.present.kit.standing import Standing, lead
 
 
 def labels(results: Results) -> list[str]:
@@ -18,8 +18,8 @@ def labels(results: Results) -> list[str]:
 
 def sentences(results: Results) -> list[str]:
     """Return a sentence for each mix: its leader, and by how much it leads."""
-    found = [(label, standing(results, label)) for label in labels(results)]
-    return [lead(results, place, WORKLOADS[results.workloads[label].name].title) for label, place in found if place]
+    found = [(label, Standing.of(results, label)) for label in labels(results)]
+    return [lead(results, each, WORKLOADS[results.workloads[label].name].title) for label, each in found if each.names]
 
 
 def parts_in_words(results: Results) -> list[str]:
