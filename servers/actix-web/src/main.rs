@@ -5,6 +5,7 @@ mod routes;
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     // They live as long as the process.
     let posts: &'static Posts = Box::leak(Box::new(Posts::read("/contract/posts.json")?));
     let Options { port: _, threads, backend_port, pool } = options;
-    let workers = AtomicUsize::new(0);
+    let workers = Arc::new(AtomicUsize::new(0));
     let terminate = signal(SignalKind::terminate())?;
     let interrupt = signal(SignalKind::interrupt())?;
     // Called once by each worker. Each has a part of the pool: its connections and their requests share a thread.

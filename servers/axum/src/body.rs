@@ -42,7 +42,9 @@ async fn read(body: Body) -> Result<Bytes, Refusal> {
 }
 
 /// Return the next piece of a body, None at its end.
-async fn next(body: &mut (impl http_body::Body<Data = Bytes, Error = axum::Error> + Unpin)) -> Result<Option<Bytes>, Refusal> {
+async fn next(
+    body: &mut (impl http_body::Body<Data = Bytes, Error = axum::Error> + Unpin),
+) -> Result<Option<Bytes>, Refusal> {
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame.map_err(Refusal::bad)?.into_data() {
             return Ok(Some(data));

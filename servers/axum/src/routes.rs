@@ -12,12 +12,12 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use rand::RngExt;
 use tokio::time::sleep;
+use workloads::Refusal;
 use workloads::blog::Posts;
 use workloads::codecs::{self, Codec, SerdeJson, SimdJson, SonicRs};
 use workloads::database::{Database, Records};
 use workloads::greeting::{Greeting, HELLO, LINE, Numbers};
 use workloads::request::{self, NAMES, NO_METHOD, NO_PATH, is_name};
-use workloads::Refusal;
 
 use crate::body::Whole;
 
@@ -36,7 +36,10 @@ pub fn router(posts: Posts, database: Database) -> Router {
     Router::new()
         .route("/ping", get(HELLO))
         .route("/ping/delay/{ms}", get(|Path(ms): Path<String>| delay(ms, |most| most)))
-        .route("/ping/rand_delay/{ms}", get(|Path(ms): Path<String>| delay(ms, |most| rand::rng().random_range(0..=most))))
+        .route(
+            "/ping/rand_delay/{ms}",
+            get(|Path(ms): Path<String>| delay(ms, |most| rand::rng().random_range(0..=most))),
+        )
         .route("/discard/{db}/{table}", post(discard))
         .merge(batches::<SerdeJson>("/dbop"))
         .merge(batches::<SerdeJson>("/dbopjson"))
@@ -56,7 +59,9 @@ pub fn router(posts: Posts, database: Database) -> Router {
 
 /// Return the routes of a codec.
 fn batches<C: Codec>(path: &str) -> Router<&'static Shared> {
-    Router::new().route(&format!("{path}/{{db}}/{{table}}"), post(decode::<C>)).route(&format!("{path}/{{db}}/{{table}}/echo"), post(roundtrip::<C>))
+    Router::new()
+        .route(&format!("{path}/{{db}}/{{table}}"), post(decode::<C>))
+        .route(&format!("{path}/{{db}}/{{table}}/echo"), post(roundtrip::<C>))
 }
 
 async fn decode<C: Codec>(names: Result<Names, Refused>, Whole(body): Whole) -> Result<Response, Refused> {
@@ -99,7 +104,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Names {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
-        let names = RawPathParams::from_request_parts(parts, state).await.map_err(|error| Refused(Refusal::bad(error)))?;
+        let names =
+            RawPathParams::from_request_parts(parts, state).await.map_err(|error| Refused(Refusal::bad(error)))?;
         if names.iter().all(|(_, name)| is_name(name)) { Ok(Self) } else { Err(Refused(NAMES)) }
     }
 }

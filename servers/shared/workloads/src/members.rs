@@ -1,4 +1,7 @@
 //! How the batch is read through serde, by any library: exact names, bounded arrays, and ignored members that are checked.
+//!
+//! Everything is read with `deserialize_any`. With a hint of what is wanted, sonic-rs walks an array that stands there instead, and
+//! recurses once for each of its levels before it refuses it: a million brackets overflow the stack.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,7 +30,7 @@ impl<'de> Deserialize<'de> for Text<'de> {
                 Ok(Text(Cow::Owned(text.to_owned())))
             }
         }
-        deserializer.deserialize_str(Reader)
+        deserializer.deserialize_any(Reader)
     }
 }
 
@@ -86,7 +89,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Items<T> {
                 Ok(Items(items))
             }
         }
-        deserializer.deserialize_seq(Reader(PhantomData))
+        deserializer.deserialize_any(Reader(PhantomData))
     }
 }
 
@@ -185,7 +188,7 @@ macro_rules! object {
                         })
                     }
                 }
-                deserializer.deserialize_map(Reader)
+                deserializer.deserialize_any(Reader)
             }
         }
     };

@@ -48,7 +48,15 @@ mod tests {
     fn port_and_threads_are_required() {
         let expected = Options { port: 80, threads: 2, backend_port: 5432, pool: 20 };
         assert_eq!(parsed("--port 80 --threads 2 --backend-port 5432 --pool 20"), Some(expected));
-        for wrong in ["", "--port 80", "--threads 2", "--port 0 --threads 1", "--port 80 --threads", "--port 65536 --threads 1", "-x 1"] {
+        for wrong in [
+            "",
+            "--port 80",
+            "--threads 2",
+            "--port 0 --threads 1",
+            "--port 80 --threads",
+            "--port 65536 --threads 1",
+            "-x 1",
+        ] {
             assert_eq!(parsed(wrong), None, "{wrong}");
         }
     }

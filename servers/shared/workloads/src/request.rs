@@ -63,7 +63,9 @@ mod tests {
         for (query, expected) in [(None, 20), (Some(""), 20), (Some("a=1&count=500&b"), 500), (Some("count=1"), 1)] {
             assert_eq!(count(query).unwrap(), expected);
         }
-        for wrong in ["count=", "count", "count=0", "count=01", "count=+1", "count=501", "count=1%20", "count=%ff", "count=²"] {
+        for wrong in
+            ["count=", "count", "count=0", "count=01", "count=+1", "count=501", "count=1%20", "count=%ff", "count=²"]
+        {
             assert!(count(Some(wrong)).is_err(), "{wrong}");
         }
     }
