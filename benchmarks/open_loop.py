@@ -27,7 +27,8 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from runners.core.load import Histogram, Load, Request
+from runners.core.histogram import Histogram
+from runners.core.load import Load, Request
 from runners.core.project import MEASURING, exclusive
 from runners.generators.paceload import Paceload, report_of
 from runners.generators.wrk import Wrk

@@ -1,12 +1,39 @@
 """Settings of all tests."""
 
+import lzma
+import os
 import sys
+from functools import partial
 
-from hypothesis import settings
+import pytest
+from hypothesis import Phase, settings
+
+from runners.cli.checks import FAULTS
 
 # jsonschema's check of IRIs builds a grammar for over a second on import, in each process; no schema here has an IRI.
 sys.modules.setdefault("rfc3987_syntax", None)
 
+FULL = FAULTS in os.environ
+"""Whether this is the full form of the tests: ``./wrkbook test --faults``."""
+
 # The machine may be busy: how long an example takes says nothing about whether it is right.
-settings.register_profile("wrkbook", deadline=None)
+settings.register_profile("wrkbook", deadline=None, max_examples=100 if FULL else 25)
 settings.load_profile("wrkbook")
+
+
+def examples(count: int, **more: object) -> settings:
+    """Return the settings of a property with slow examples: so many of them, in the full form ten times as many.
+
+    Only the full form makes a failing example smaller: that takes minutes.
+    """
+    quick = {} if FULL else {"phases": [Phase.explicit, Phase.reuse, Phase.generate]}
+    return settings(max_examples=10 * count if FULL else count, **quick, **more)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _records_for_seconds():
+    """Write records without waiting for the disk and with the fastest compression: tests read them at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        patch.setattr(lzma, "compress", partial(lzma.compress, preset=0))
+        yield

@@ -35,13 +35,13 @@ BELOW_MEASURE = set().union(*FLOORS[:5])
 JSON_BOUNDARY = {
     "runners.core.parameters": "values of a notebook's cells before they are checked",
     "runners.core.project": "the parameter cell of a notebook",
+    "runners.core.summaries": "parts of summary.json that are shown and compared",
     "runners.core.run_manifest": "facts that are shown and compared, and never computed with",
     "runners.generators.autocannon": "the result that the tool prints",
     "runners.generators.wrk_exact": "the statistics that the script of the tool prints",
     "runners.machine.facts": "facts of the machine for the manifest",
     "runners.store.ledger": "reads and writes records",
     "runners.store.migrations": "content of older schemas",
-    "runners.store.runs": "reads summary.json",
     "runners.analyse.standings": "reads summary.json",
     "runners.analyse.summary": "writes summary.json",
 }

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.comparisons import Sides, compare_sides, leader_of
-from runners.analyse.tables import response_column
+from runners.analyse.window_columns import response_column
 from runners.core.load import LEAST_OFFERED, MOST_LATE_SHARE
 from runners.core.parameter_values import Objective, objective
 from runners.core.records import CONFIRMATION_WINDOW, CONTROL, SEARCH_WINDOW, Bound, Interval, Row
@@ -181,7 +181,7 @@ def _missing(
         own = failures[(failures["system"] == system) & (failures["base_workload"] == base)]
         searched = _made(trials, own, base, system)
         why = str(own["message"].iloc[0]) if len(own) else _VOID if searched else "not searched"
-        why = manifest.nonconforming.get(manifest.systems[system].server, why)
+        why = manifest.nonconforming.get(manifest.systems[system].build, why)
         for text in workload.shape.objectives:
             yield {
                 "base_workload": base,

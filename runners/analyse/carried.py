@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from runners.analyse.capacities import build_capacities
+from runners.analyse.kept_tables import run_tables
 from runners.analyse.recorded import RunRecord
-from runners.analyse.tables import build_tables
 from runners.core.errors import WrkbookError
 from runners.core.records import CONTROL, SMOKE_PROFILE
 from runners.core.run_manifest import RunManifest
-from runners.store.ledger import REFERENCE, Run, runs
+from runners.store.ledger import Run, is_reference, runs
 
 MEASURED_BY = "08-latency-under-load"
 """The experiment that finds capacities."""
@@ -27,7 +27,7 @@ def carried(results: RunRecord) -> pd.DataFrame:
     """
     for run, manifest in _candidates(results):
         try:
-            tables = build_tables(run.trials())
+            tables = run_tables(run)
         except WrkbookError:
             continue
         found = build_capacities(manifest, tables.trials, tables.failures)
@@ -41,7 +41,7 @@ def _candidates(results: RunRecord) -> list[tuple[Run, RunManifest]]:
     """Return the runs that may be quoted, with their manifests, the best first."""
     own, found = results.manifest, []
     for run in runs(MEASURED_BY, results.run.base):
-        if (run.run_id == REFERENCE) != (results.run.run_id == REFERENCE):
+        if is_reference(run.run_id) != is_reference(results.run.run_id):
             continue
         try:
             manifest = run.read()

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from runners.analyse.checks.conditions import LITTLE_TOLERANCE
 from runners.analyse.checks.trial import bottleneck
 from runners.analyse.comparisons import of_cell
-from runners.analyse.tables import CORRECTED, Tables
-from runners.core.load import Histogram
+from runners.analyse.tables import Tables
+from runners.analyse.window_columns import CORRECTED
+from runners.core.histogram import Histogram
 from runners.core.records import PERCENTILES, WINDOW, Interval, Row, System, Workload, percentile_column
 from runners.core.sample import ROLES
 from runners.stats import histograms
@@ -38,7 +39,7 @@ _SHAPE = {
     "server_threads_count": "server_threads_count",
 }
 # There also where nothing was planned, or nothing measured.
-_ALWAYS = ["system", "server", "codec", "workload", "operations_count", "throughput_rps"]
+_ALWAYS = ["system", "server", "codec", "variant", "workload", "operations_count", "throughput_rps"]
 _ALWAYS += ["bottleneck", "errors_count", "status"]
 # Up to p99.99, evenly on the logarithm of the tail, as the curves are drawn.
 _CURVE = tuple(round(100 * (1 - tail), 4) for tail in np.geomspace(0.5, 0.0001, 60))
@@ -52,7 +53,7 @@ def build_cells(
 
     Columns
     -------
-    system, server, codec, `workload_columns`, operations_count, body_bytes; launches_count (valid ones) of launches_made_count;
+    system, server, codec, variant, `workload_columns`, operations_count, body_bytes; launches_count (valid ones) of launches_made_count;
     throughput_rps with _low_ and _high_, speed_ratio, goodput_rps; p50_s … p99_99_s with _low_ and _high_, max_s, tm99_s
     (NaN where little_ratio is below `LEAST_LITTLE`), mean_s, stddev_s; corrected_p50_s … corrected_max_s with _low_ and
     _high_, as the load generator prints them after its own correction; cpu_per_request_s with its interval and split;
@@ -65,8 +66,8 @@ def build_cells(
     rows = []
     for system, workload in planned:
         row = _cell(tables, of_cell(throughputs, system.name, workload.label), system, workload)
-        if system.server in nonconforming:
-            row["status"] = f"failed: {nonconforming[system.server]}"
+        if system.build in nonconforming:
+            row["status"] = f"failed: {nonconforming[system.build]}"
         rows.append(row)
     frame = pd.DataFrame(rows)
     return frame.reindex(columns=list(dict.fromkeys([*frame.columns, *_ALWAYS])))
@@ -78,7 +79,7 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
     shown = cells[(cells["status"] == "ok") & cells["p50_s"].notna()] if "p50_s" in cells else cells.iloc[:0]
     for system, workload in shown[["system", "workload"]].itertuples(index=False):
         merged = histograms.merge(launch_histograms(tables.latency, system, workload).values())
-        total, values_s = merged.total_count, histograms.percentiles(merged.values_us, merged.counts, _CURVE) * _US
+        total, values_s = merged.total_count, histograms.percentiles(*merged.arrays, _CURVE) * _US
         for percentile, value_s in zip(_CURVE, values_s, strict=True):
             rows.append((system, workload, percentile, value_s, histograms.estimable(total, percentile)))
     return pd.DataFrame(rows, columns=["system", "workload", "percentile", "value_s", "estimable"])
@@ -101,8 +102,11 @@ def workload_title(workload: Workload) -> str:
     words = [workload.name if workload.delay_ms is None else f"{workload.name}-{workload.delay_ms}ms"]
     for size, unit in ((workload.operations, "operation"), (workload.count, "record")):
         words += [] if size is None else [f"{size} {unit}{'' if size == 1 else 's'}"]
-    cpus = workload.shape.server_cpus_count
-    words += [workload.shape.name] if workload.shape.name else []
+    shape, cpus = workload.shape, workload.shape.server_cpus_count
+    if shape.connections and shape.name == str(shape.connections):
+        words.append(f"{shape.connections:,} connection{'' if shape.connections == 1 else 's'}")
+    elif shape.name:
+        words.append(shape.name)
     return ", ".join([*words, *([] if cpus is None else [f"{cpus} CPU{'' if cpus == 1 else 's'}"])])
 
 
@@ -123,7 +127,7 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Worklo
     if not failures.empty:
         remarks.append(f"failed in {len(failures)} of {made} blocks")
         warnings.append(f"{remarks[-1]}: {failures['message'].iloc[0]}")
-    row: Row = {"system": system, "server": planned.server, "codec": planned.codec}
+    row: Row = {"system": system, "server": planned.server, "codec": planned.codec, "variant": planned.variant}
     row |= workload_columns(measured)
     row |= {"launches_count": len(launches), "launches_made_count": made}
     row |= {"remarks": remarks, "warnings": warnings, "status": "ok"}
@@ -176,8 +180,8 @@ def _latency(launches: list[Histogram], sound: pd.DataFrame) -> dict[str, float]
     for percentile, interval in percentile_intervals(launches, PERCENTILES).items():
         found |= _named(percentile_column(percentile), interval)
     for column, statistic in _STATISTICS.items():
-        each = np.array([statistic(launch.values_us, launch.counts) for launch in launches])
-        found |= _named(column, around(statistic(merged.values_us, merged.counts) * _US, each))
+        each = np.array([statistic(*launch.arrays) for launch in launches])
+        found |= _named(column, around(statistic(*merged.arrays) * _US, each))
     found["max_s"] = histograms.maximum(merged.values_us, merged.counts) * _US
     in_one_piece = sound[sound["time_slices_count"] == 0]
     little = float(in_one_piece["little_ratio"].median())

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.cells import workload_title
-from runners.core.load import LEAST_OFFERED, Histogram
-from runners.core.records import CONTROL, PERCENTILES, WINDOW, Interval, LoadProfile, Row, percentile_column
-from runners.core.run_manifest import PlannedLoad, RunManifest
+from runners.core.histogram import Histogram
+from runners.core.load import LEAST_OFFERED
+from runners.core.records import CONTROL, PERCENTILES, WINDOW, Interval, LoadProfile, Row, Workload, percentile_column
+from runners.core.run_manifest import PlannedLoad, PlannedRates, RunManifest
 from runners.generators.perf_gauge import PerfGauge
 from runners.stats import histograms
 from runners.stats.estimates import (
@@ -100,7 +101,7 @@ def added_latencies(latencies: Latencies, workloads: Iterable[str], direct: str)
 
 def _values(histogram: Histogram) -> Floats:
     """Return `STATISTICS` of one histogram in seconds; half a microsecond, the resolution, stands for 0."""
-    values, counts = histogram.values_us, histogram.counts
+    values, counts = histogram.arrays
     found = [*histograms.percentiles(values, counts, PERCENTILES), histograms.trimmed_mean(values, counts)]
     return np.maximum(np.array(found, dtype=np.float64), HALF_A_MICROSECOND) * 1e-6
 
@@ -190,3 +191,19 @@ def half_load(levels: pd.DataFrame) -> pd.DataFrame:
         away = (share.fillna(HALF) - HALF).abs()
         parts.append(rows[rows["offered_rps"] == rows.loc[away.idxmin(), "offered_rps"]])
     return pd.concat(parts, ignore_index=True) if parts else equal
+
+
+def repeated(rates: PlannedRates | None, workloads: Iterable[Workload]) -> dict[str, str]:
+    """Return the workloads at a planned rate that repeat another one by a second load generator → that one; by their labels."""
+    shapes: dict[tuple[str, float | None], LoadProfile] = {}
+    found = {}
+    for load in rates.loads if rates else []:
+        first = shapes.setdefault((load.load, load.shape.rate_rps), load.shape)
+        if first.generator != load.shape.generator:
+            found[load.shape.name] = first.name
+    labels = {(each.base_label, each.shape.name): each.label for each in workloads}
+    return {
+        label: labels[base, found[shape]]
+        for (base, shape), label in labels.items()
+        if shape in found and (base, found[shape]) in labels
+    }

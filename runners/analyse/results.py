@@ -9,27 +9,43 @@ from functools import cached_property
 
 import pandas as pd
 
+from runners.analyse import pooled
 from runners.analyse.capacities import build_capacities
 from runners.analyse.cells import build_cells, build_curves
 from runners.analyse.claims.ratios import ForClaims, for_claims
-from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, leader_of, of_cell
-from runners.analyse.fixed_rates import Latencies, build_levels, latencies_of
+from runners.analyse.comparisons import launch_throughputs, of_cell
+from runners.analyse.fixed_rates import Latencies, build_levels, latencies_of, repeated
+from runners.analyse.kept_tables import run_tables
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import RunRecord
-from runners.analyse.tables import build_tables
 from runners.analyse.usage import read_builds
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, LoadProfile, Row
-from runners.stats.estimates import Comparison, as_columns, interval_columns
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, Row
+from runners.stats.estimates import interval_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
 from runners.store.ledger import Run
-
-RATIO = interval_columns("ratio")
 
 
 @dataclass(frozen=True)
 class Results(RunRecord):
-    """An analysed run; the frames' columns are described where they are made."""
+    """An analysed run; the frames' columns are described where they are made.
+
+    Attributes
+    ----------
+    others : tuple[pooled.Session, ...]
+        Other sessions, the oldest first (:func:`runners.analyse.sessions.with_sessions`). Cells and ratios are over all of them.
+    before : pooled.SpreadBefore | None
+        How far apart this machine's sessions were before; None where that is not known, or there are others.
+    """
+
+    others: tuple[pooled.Session, ...] = ()
+    before: pooled.SpreadBefore | None = None
+
+    @property
+    def sessions(self) -> list[pooled.Session]:
+        """Return all sessions, the oldest first: the run's own and the others."""
+        own = pooled.Session(self.run.run_id, self.manifest.started_at, self.throughputs, self.own_cells)
+        return sorted([*self.others, own], key=lambda each: (each.started_at, each.run_id))
 
     @cached_property
     def throughputs(self) -> pd.Series:
@@ -38,7 +54,12 @@ class Results(RunRecord):
 
     @cached_property
     def cells(self) -> pd.DataFrame:
-        """Return the cells of :func:`runners.analyse.cells.build_cells`.
+        """Return the cells over all sessions; see :func:`runners.analyse.pooled.pooled_cells`."""
+        return pooled.pooled_cells(self.own_cells, [each.cells for each in self.others])
+
+    @cached_property
+    def own_cells(self) -> pd.DataFrame:
+        """Return the cells of :func:`runners.analyse.cells.build_cells`, of this run's session.
 
         All tiers of a planned rate have one ``planned_workload``; ``shade`` is the recorded colour.
         """
@@ -72,19 +93,7 @@ class Results(RunRecord):
     @cached_property
     def repeated(self) -> dict[str, str]:
         """Return the workloads that repeat one of `fixed_rate` at its rate, by a second load generator → that workload."""
-        loads = self.manifest.rates.loads if self.manifest.rates else []
-        shapes: dict[tuple[str, float | None], LoadProfile] = {}
-        found = {}
-        for load in loads:
-            first = shapes.setdefault((load.load, load.shape.rate_rps), load.shape)
-            if first.generator != load.shape.generator:
-                found[load.shape.name] = first.name
-        labels = {(self.workloads[name].base_label, self.workloads[name].shape.name): name for name in self._offered}
-        return {
-            label: labels[base, found[shape]]
-            for (base, shape), label in labels.items()
-            if shape in found and (base, found[shape]) in labels
-        }
+        return repeated(self.manifest.rates, [self.workloads[name] for name in self._offered])
 
     @property
     def ranked(self) -> list[str]:
@@ -107,12 +116,11 @@ class Results(RunRecord):
 
         Columns
         -------
-        workload, system_a, system_b; ratio, ratio_low, ratio_high; p_value (of "they are the same", unadjusted),
-        blocks_count; family (``leader``: b is the workload's leader, and these intervals hold together; ``control``;
-        ``other``: unadjusted, exploratory); bound (see :func:`runners.stats.verdicts.bound`); verdict of a (empty for the
-        control and for exploratory pairs).
+        workload, system_a, system_b; those of :func:`runners.analyse.pooled.ratio_columns`; family (``leader``: b is the workload's
+        leader, and in one session these intervals hold together; ``control``; ``other``: unadjusted, exploratory); bound (see
+        :func:`runners.stats.verdicts.bound`); verdict of a (empty for the control and for exploratory pairs).
         """
-        columns = ["workload", "system_a", "system_b", *RATIO, "p_value", "blocks_count", "family", "bound", "verdict"]
+        columns = ["workload", "system_a", "system_b", *pooled.RATIOS, "family", "bound", "verdict"]
         return pd.DataFrame([row for workload in self.ranked for row in self._family(workload)], columns=columns)
 
     def _family(self, workload: str) -> list[Row]:
@@ -123,17 +131,20 @@ class Results(RunRecord):
         failing = set(cells.index[cells["errors_fraction"] > ERRORS_TOLERANCE])
         floor = self.noise_floor_ratio.get(workload, math.nan) - 1
 
-        def row(a: str, b: str, family: str, found: Comparison) -> Row:
+        def row(a: str, b: str, family: str, found: pooled.SessionsRatio) -> Row:
             side = bound(bool(limited[a]), bool(limited[b]))
             said = "not comparable" if {a, b} & failing else verdict(found.interval, floor, side)
             about: Row = {"workload": workload, "system_a": a, "system_b": b, "family": family, "bound": side}
-            return about | _named(found) | {"verdict": said if family == "leader" else ""}
+            return about | pooled.ratio_columns(found) | {"verdict": said if family == "leader" else ""}
 
         systems = [system for system in cells.index if system != CONTROL]
-        sides = {system: self.launches(system, workload) for system in systems if system not in failing}
-        rows, leader = [], leader_of(sides) if sides else None
-        if leader is not None:
-            rows += [row(system, leader, "leader", found) for system, found in against_leader(sides).items()]
+        able = [system for system in systems if system not in failing]
+        leader = max(able, key=lambda system: cells["throughput_rps"][system]) if able else None
+        rows = [
+            row(system, leader, "leader", self.paired((system, workload), (leader, workload), len(able)))
+            for system in able
+            if leader is not None and system != leader
+        ]
         for a, b in itertools.combinations(systems, 2):
             # A system that responds with errors is not comparable with the leader either.
             family = "leader" if leader in (a, b) else "other"
@@ -144,16 +155,17 @@ class Results(RunRecord):
             rows.append(row(CONTROL, self.baseline, "control", self._control(workload)))
         return rows
 
-    def _control(self, workload: str) -> Comparison:
+    def _control(self, workload: str) -> pooled.SessionsRatio:
         return self.paired((CONTROL, workload), (self.baseline, workload))
 
     def launches(self, system: str, workload: str) -> pd.Series:
         """Return block → throughput of a cell's launch, in requests per second."""
         return of_cell(self.throughputs, system, workload)
 
-    def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Comparison:
-        """Return the throughput of one (system, workload) over that of another, with its unadjusted 95 % interval."""
-        return compare_sides(self.launches(*first), self.launches(*second))
+    def paired(self, first: pooled.Place, second: pooled.Place, systems_count: int = 2) -> pooled.SessionsRatio:
+        """Return the throughput of one (system, workload) over that of another; see :func:`runners.analyse.pooled.ratio_over`."""
+        sessions = [*(each.throughputs for each in self.others), self.throughputs]
+        return pooled.ratio_over(sessions, first, second, systems_count)
 
     @cached_property
     def shape_ratios(self) -> pd.DataFrame:
@@ -163,16 +175,8 @@ class Results(RunRecord):
         -------
         system, workload (without its shape), shape, ratio with its interval; cells without a number on either side are left out.
         """
-        known = self.cells[(self.cells["status"] == "ok") & (self.cells["system"] != CONTROL)]
-        known = known[~known["workload"].isin(self._offered)]
-        names = list(known[["system", "workload"]].itertuples(index=False, name=None))
-        rows = []
-        for system, label in names:
-            workload = self.workloads[label]
-            if workload.shape.name and (system, workload.base_label) in names:
-                ratio = self.paired((system, label), (system, workload.base_label)).interval
-                rows.append((system, workload.base_label, workload.shape.name, ratio.value, ratio.low, ratio.high))
-        return pd.DataFrame(rows, columns=["system", "workload", "shape", *RATIO])
+        offered = set(self._offered)
+        return pooled.shape_ratios(self.cells[~self.cells["workload"].isin(offered)], self.workloads, self.paired)
 
     @cached_property
     def noise_floor_ratio(self) -> dict[str, float]:
@@ -187,7 +191,7 @@ class Results(RunRecord):
         compared = self.cells["workload"].isin(self.manifest.compared) & (self.cells["system"] != CONTROL)
         rows = []
         for cell in self.cells[compared & (self.cells["status"] == "ok")].itertuples():
-            floor = (cell.server, f"{self.manifest.floor}-{cell.operations_count:.0f}")
+            floor = (self.manifest.systems[cell.system].build, f"{self.manifest.floor}-{cell.operations_count:.0f}")
             if not self.launches(*floor).empty:
                 found = self.paired((cell.system, cell.workload), floor).interval
                 rows.append((cell.system, floor[0], cell.workload, floor[1], found.value, found.low, found.high))
@@ -223,8 +227,8 @@ class Results(RunRecord):
 
     @cached_property
     def precision_reached_ratio(self) -> float:
-        """Return the largest half-width of the ratios to a leader and of the control's; infinite where one has no interval."""
-        rows = self.comparisons.loc[self.comparisons["family"] != "other", RATIO]
+        """Return the largest half-width of this session's ratios to a leader and of the control's; infinite where one has no interval."""
+        rows = self.comparisons.loc[self.comparisons["family"] != "other", interval_columns("own_ratio")]
         return precision_reached(Interval(*ends) for ends in rows.itertuples(index=False))
 
     @property
@@ -234,10 +238,6 @@ class Results(RunRecord):
         return "the limits of time and blocks ended the run before it reached that" if ended_early else ""
 
 
-def _named(found: Comparison) -> dict[str, float]:
-    return as_columns(found.interval, "ratio") | {"p_value": found.p_value, "blocks_count": found.blocks_count}
-
-
 def analyse(run: Run) -> Results:
     """Analyse a run from its raw records alone."""
-    return Results(run, run.read(), build_tables(run.trials()))
+    return Results(run, run.read(), run_tables(run))

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.comparisons import compare_sides
-from runners.analyse.results import RATIO, Results, analyse
+from runners.analyse.pooled import RATIO
+from runners.analyse.results import Results, analyse
 from runners.core.errors import WrkbookError
 from runners.core.parameters import LIMITS
 from runners.core.records import CONTROL, GENERATOR_LIMITED, SMOKE_PROFILE, Interval, Row
@@ -31,7 +32,7 @@ ABSENT = "absent"
 _CHANGEABLE = ("components", "flags", "builds", "git_commit", "git_state", "python", "image.key")
 
 BASELINE = "run A"
-_ABOUT = ("system", "server", "codec", "workload", "workload_title", "operations_count")
+_ABOUT = ("system", "server", "codec", "variant", "workload", "workload_title", "operations_count")
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,8 @@ class BeforeAfter:
 
         Columns
         -------
-        system, server, codec, workload, workload_title, operations_count; unchanged (the server is the same in both runs); bottleneck (of
-        run B); a_rps and b_rps with _low_ and _high_; ratio (b over a), p99_ratio and cpu_ratio with _low and _high; bound,
+        system, server, codec, variant, workload, workload_title, operations_count; unchanged (the build is the same in both runs);
+        bottleneck (of run B); a_rps and b_rps with _low_ and _high_; ratio (b over a), p99_ratio and cpu_ratio with _low and _high; bound,
         verdict (of b against a; empty for the control, which repeats another cell), status (ok).
         """
         after = _measured(self.b)
@@ -201,7 +202,8 @@ class BeforeAfter:
         limits = bound(after["bottleneck"] in GENERATOR_LIMITED, before["bottleneck"] in GENERATOR_LIMITED)
         floor = self.noise_floor_ratio.get(before["workload"], math.nan) - 1
         row: Row = {name: before[name] for name in _ABOUT} | {
-            "unchanged": self.same_run or before["server"] in unchanged_servers(self.a.manifest, self.b.manifest),
+            "unchanged": self.same_run
+            or self.a.manifest.systems[before["system"]].build in unchanged_servers(self.a.manifest, self.b.manifest),
             "bottleneck": after["bottleneck"],
             "status": "ok",
             "bound": limits,

@@ -50,19 +50,23 @@ def answer(summary: Mapping[str, Any]) -> str:
     return str(summary.get("answer") or summary["headline"])
 
 
-def ratios_to_leader(summary: Mapping[str, Any]) -> list[Ratio]:
-    """Return the ratio of each system to the leader of its workload or objective, in the order of the summary."""
+def ratios_to_leader(summary: Mapping[str, Any], *, own: bool = False) -> list[Ratio]:
+    """Return the ratio of each system to the leader of its workload or objective, in the order of the summary.
+
+    `own`: that of the run's own session, where the printed one is over several.
+    """
+    quantity = "own_ratio" if own else "ratio"
     throughputs = [
         Ratio(
             row["workload"],
             row["system_a"],
             row["system_b"],
-            interval_of(row["ratio"]),
-            row["blocks_count"],
+            interval_of(row[quantity]),
+            row["own_blocks_count" if own else "blocks_count"],
             row["bound"],
         )
         for row in summary.get("comparisons", [])
-        if row["family"] == "leader" and row["ratio"]["value"]
+        if row["family"] == "leader" and row[quantity]["value"]
     ]
     return throughputs + [
         Ratio(
@@ -78,12 +82,12 @@ def ratios_to_leader(summary: Mapping[str, Any]) -> list[Ratio]:
     ]
 
 
-def standings(summary: Mapping[str, Any]) -> list[Standing]:
-    """Return the leader of each workload, and of each objective, that compares systems."""
+def standings(summary: Mapping[str, Any], *, own: bool = False) -> list[Standing]:
+    """Return the leader of each workload, and of each objective, that compares systems; `own` as of :func:`ratios_to_leader`."""
     rates = {(cell["workload"], cell["system"]): cell["throughput_rps"] for cell in summary.get("cells", [])}
     capacities = {(_objective(row), row["system"]): row["capacity_rps"] for row in summary.get("capacities", [])}
     nearest: dict[str, Ratio] = {}
-    for ratio in ratios_to_leader(summary):
+    for ratio in ratios_to_leader(summary, own=own):
         known = nearest.get(ratio.workload)
         if known is None or ratio.interval.value > known.interval.value:
             nearest[ratio.workload] = ratio

@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.cells import workload_columns
+from runners.analyse.pooled import Session, ratio_over
 from runners.analyse.results import Results
 from runners.analyse.run_comparison import BeforeAfter
 from runners.core.project import PROCESSED
 from runners.core.records import COMPARISON_SCHEMA, PERCENTILES, SUMMARY_SCHEMA, Workload, percentile_column
+from runners.core.summaries import ComparisonSummary, PairSummary, Quantity, RunSummary
 from runners.stats.estimates import interval_in
 from runners.store.runs import comparison_folder, processed_folder
 
@@ -23,6 +25,7 @@ TABLES = ("trials", "latency", "usage", "checks")
 """Names of the :class:`runners.analyse.tables.Tables` that are written as Parquet."""
 # The label of a workload says as much as its columns, and the warnings as much as the remarks.
 _NOT_IN_SUMMARY = workload_columns(Workload("")).keys() - {"workload"} | {"remarks", "planned_workload", "shade"}
+_PAIR = ("workload", "system_a", "system_b")
 _INTERVALS = [("throughput", "_rps"), ("cpu_per_request", "_s")]
 _INTERVALS += [(percentile_column(percentile).removesuffix("_s"), "_s") for percentile in PERCENTILES]
 
@@ -44,7 +47,7 @@ def write_processed(
         partial = folder / f".{name}.partial"
         getattr(results.tables, name).to_parquet(partial, index=False, compression="zstd")
         partial.rename(folder / f"{name}.parquet")
-    _write_summary(folder, summary(results, conclusions, headline) | dict(own or {}))
+    _write_summary(folder, {**summary(results, conclusions, headline), **(own or {})})
     return folder
 
 
@@ -56,13 +59,15 @@ def write_comparison(found: BeforeAfter, conclusions: Sequence[str], headline: s
     return folder
 
 
-def _write_summary(folder: Path, content: dict[str, Any]) -> None:
+def _write_summary(folder: Path, content: Mapping[str, Any]) -> None:
     partial = folder / ".summary.partial"
-    partial.write_text(json.dumps(_plain(content), allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    partial.write_text(
+        json.dumps(_plain(dict(content)), allow_nan=False, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
     partial.rename(folder / "summary.json")
 
 
-def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
+def summary(results: Results, conclusions: Sequence[str], headline: str) -> RunSummary:
     """Return the content of ``summary.json``. Quantities with an interval are ``{value, low, high}``; missing values are null."""
     finished = results.trials["started_at"].max() if len(results.trials) else None
     return {
@@ -80,6 +85,7 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
         "precision_reached_ratio": results.precision_reached_ratio,
         "cells": [_cell(row) for _, row in results.cells.iterrows()],
         "comparisons": [_comparison(row) for _, row in results.comparisons.iterrows()],
+        "sessions": [_session(each, results) for each in results.sessions],
         "shares": results.shares.to_dict("records"),
         "noise_floor": results.noise_floor_ratio,
         "checks": _checks(results.checks),
@@ -88,16 +94,20 @@ def summary(results: Results, conclusions: Sequence[str], headline: str) -> dict
     }
 
 
-def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline: str) -> dict[str, Any]:
+def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline: str) -> ComparisonSummary:
     """Return the content of a comparison's ``summary.json``; as :func:`summary`, with ratios of B to A."""
-    sides = {"a": found.a, "b": found.b}
+    a, b = found.a, found.b
     return {
         "schema": COMPARISON_SCHEMA,
-        "experiment": found.a.run.experiment,
-        **{f"run_{name}": results.run.run_id for name, results in sides.items()},
-        **{f"profile_{name}": results.profile for name, results in sides.items()},
-        **{f"started_at_{name}": results.manifest.started_at for name, results in sides.items()},
-        **{f"machine_{name}": results.machine for name, results in sides.items()},
+        "experiment": a.run.experiment,
+        "run_a": a.run.run_id,
+        "run_b": b.run.run_id,
+        "profile_a": a.profile,
+        "profile_b": b.profile,
+        "started_at_a": a.manifest.started_at,
+        "started_at_b": b.manifest.started_at,
+        "machine_a": a.machine,
+        "machine_b": b.machine,
         "differences": [vars(difference) for difference in found.differences],
         "cells": [_compared_cell(row) for row in found.cells.to_dict("records")],
         "unmatched": found.unmatched,
@@ -111,7 +121,7 @@ def comparison_summary(found: BeforeAfter, conclusions: Sequence[str], headline:
 def _compared_cell(row: dict[str, Any]) -> dict[str, Any]:
     estimates = {f"throughput_{side}_rps": vars(interval_in(row, side, "_rps")) for side in "ab"}
     estimates |= {name: vars(interval_in(row, name)) for name in ("ratio", "p99_ratio", "cpu_ratio")}
-    about = ("system", "server", "codec", "workload", "unchanged", "bottleneck", "bound", "verdict")
+    about = ("system", "server", "codec", "variant", "workload", "unchanged", "bottleneck", "bound", "verdict")
     return {name: row[name] for name in about} | estimates
 
 
@@ -136,12 +146,39 @@ def _checks(checks: pd.DataFrame) -> list[dict[str, Any]]:
     return found
 
 
-def _comparison(row: pd.Series) -> dict[str, Any]:
-    pair = {name: row[name] for name in ("workload", "system_a", "system_b")}
-    return pair | {
-        "ratio": vars(interval_in(row, "ratio")),
-        **{name: row[name] for name in ("blocks_count", "family", "bound", "verdict")},
+def _session(session: Session, results: Results) -> dict[str, Any]:
+    """Return a session with its own ratios to the leaders that are compared over all of them."""
+    rows = results.comparisons[results.comparisons["family"] == "leader"].to_dict("records")
+    ratios = []
+    for row in rows:
+        a, b = ((row[side], row["workload"]) for side in ("system_a", "system_b"))
+        found = ratio_over([session.throughputs], a, b)
+        pair = {name: row[name] for name in _PAIR} | {"blocks_count": found.blocks_count}
+        ratios.append(pair | {"ratio": vars(found.own)})
+    return {"run_id": session.run_id, "started_at": session.started_at, "ratios": ratios}
+
+
+def _comparison(row: pd.Series) -> PairSummary:
+    return {
+        "workload": row["workload"],
+        "system_a": row["system_a"],
+        "system_b": row["system_b"],
+        "ratio": _quantity(row, "ratio"),
+        "own_ratio": _quantity(row, "own_ratio"),
+        "mean_ratio": _quantity(row, "mean_ratio"),
+        "between_ratio": row["between_ratio"],
+        "sessions_count": row["sessions_count"],
+        "blocks_count": row["blocks_count"],
+        "own_blocks_count": row["own_blocks_count"],
+        "family": row["family"],
+        "bound": row["bound"],
+        "verdict": row["verdict"],
     }
+
+
+def _quantity(row: pd.Series, name: str) -> Quantity:
+    found = interval_in(row, name)
+    return {"value": found.value, "low": found.low, "high": found.high}
 
 
 def _plain(value: object) -> object:

@@ -9,11 +9,10 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, linear_regression
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from runners.core.load import LoadResult
 from runners.core.sample import CpuTimes, Role, Sample
@@ -189,7 +188,7 @@ def memory_per_connection(usage: pd.DataFrame) -> pd.DataFrame:
     for (name, system), group in peaks.groupby(["name", "system"], sort=False):
         most = int(group["connections"].max())
         lines = [
-            stats.linregress(block["connections"], block["rss_peak_bytes"])
+            linear_regression(block["connections"].tolist(), block["rss_peak_bytes"].tolist())
             for _, block in group.groupby("block")
             # A block in which the largest failed has a line of another range.
             if block["connections"].nunique() > 1 and block["connections"].max() == most

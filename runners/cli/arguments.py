@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_origin
 
@@ -12,18 +12,71 @@ import yaml
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
+from runners.core.units import parse_duration
+from runners.systems.sockets import FIRST_PORT
 
 # The experiment for a newcomer's first question, and so many minutes of measuring that its answer, on a new machine, is there
 # within ten minutes.
 HEADLINE, HEADLINE_MINUTES = "02", 4.0
 DEFAULT_PROFILE = "standard"
+_FIRST_UNPRIVILEGED_PORT = 1024  # ip(7)
+
+
+def check_port(port: int | None) -> int | None:
+    """Return `port`; refuse one on which only root may listen."""
+    if port is not None and port < _FIRST_UNPRIVILEGED_PORT:
+        raise WrkbookError(f"port {port} is reserved for root", f"choose a port from {_FIRST_UNPRIVILEGED_PORT} up")
+    return port
+
+
 Names = Annotated[list[str] | None, typer.Argument(metavar="[SYSTEM]…", help="Folders of servers/; without one: all.")]
+Notebooks = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NOTEBOOK]…", help="Such as 03 or 03-json-roundtrip; without one: 02-json-decode."),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Change a parameter; may be repeated."),
+]
+Folder = Annotated[
+    Path, typer.Argument(exists=True, file_okay=False, resolve_path=True, help="Whose notebooks are shown.")
+]
+LabPort = Annotated[int, typer.Option(max=65535, callback=check_port, help="The first that is tried on 127.0.0.1.")]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        max=65535, callback=check_port, help=f"On 127.0.0.1; without it: the first free from {FIRST_PORT} on."
+    ),
+]
+Budget = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        help="Minutes of measuring in all; 0: 15 for each three notebooks, at least the profile's blocks; without a notebook 4.",
+    ),
+]
+Sessions = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=999,
+        help="Measure so many sessions, each a run with this budget: NAME, NAME-2 …; from three on, intervals cover the next one.",
+    ),
+]
+Every = Annotated[
+    str,
+    typer.Option(
+        "--every", metavar="TIME", help="From the start of one session to that of the next: 45m (the default), 2h."
+    ),
+]
+OwnSessionOnly = Annotated[
+    bool, typer.Option("--own-session-only", help="Leave other sessions of this machine out of the report.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 TopologyFile = Annotated[
     Path | None,
     typer.Option(metavar="FILE.xml", help="Plan the CPUs of the machine that lstopo wrote to this file, instead."),
 ]
-_FIRST_UNPRIVILEGED_PORT = 1024  # ip(7)
 
 
 def joined_parameters(words: list[str]) -> list[str]:
@@ -61,20 +114,27 @@ def parameter_values(pairs: list[str]) -> dict[str, Any]:
     return values
 
 
-def check_port(port: int | None) -> int | None:
-    """Return `port`; refuse one on which only root may listen."""
-    if port is not None and port < _FIRST_UNPRIVILEGED_PORT:
-        raise WrkbookError(f"port {port} is reserved for root", f"choose a port from {_FIRST_UNPRIVILEGED_PORT} up")
-    return port
+def duration_of(text: str) -> float:
+    """Return the seconds between two sessions.
+
+    Raises
+    ------
+    WrkbookError
+        When the text is not a number with s, m or h.
+    """
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise WrkbookError(f"--every {text!r} is not a time", "write it as 45m, 2h or 90s") from error
 
 
-def resuming(names: list[str], values: Mapping[str, Any], budget_minutes: float) -> str:
-    """Return which run was interrupted, and the command that continues it with the same parameters."""
+def resuming(names: list[str], values: Mapping[str, Any], budget_minutes: float, more: Sequence[str] = ()) -> str:
+    """Return which run was interrupted, and the command that continues it with the same parameters, and `more` words."""
     given = {name: value for name, value in values.items() if name not in ("run_id", "profile")}
     words = ["./wrkbook", "run", *names, "--run-id", values["run_id"]]
     words += [] if values["profile"] == DEFAULT_PROFILE else ["--profile", values["profile"]]
     words += ["--budget", f"{budget_minutes:g}"] if budget_minutes else []
-    command = shlex.join([*words, *parameter_words(given)])
+    command = shlex.join([*words, *more, *parameter_words(given)])
     return f"Run {values['run_id']} was interrupted in {names[0]}. To continue it:\n  {command}"
 
 

@@ -54,9 +54,9 @@ def write_lock() -> None:
 
 
 def run_faults(soak_minutes: float, pytest_arguments: Sequence[str]) -> int:
-    """Run the full form of the fault suite and of the notebooks; returns the exit status."""
+    """Run the full form of all tests: every fault, ten times the examples, notebooks as they are; returns the exit status."""
     os.environ |= {FAULTS: "1", SOAK_MINUTES: str(soak_minutes)}
-    return run_checks(["tests/faults", "tests/e2e", *pytest_arguments])
+    return run_checks(["tests", *pytest_arguments])
 
 
 SLOWEST = "--durations=10"
@@ -100,7 +100,7 @@ SPELLED = (
 
 
 GO_CHECKS = {
-    # gofmt exits with 0 whatever it finds: grep turns a list that is not empty into a failure.
+    # gofmt exits with 0 whatever it finds: grep makes a list that is not empty a failure.
     "gofmt": ["sh", "-c", "! gofmt -l . | grep ."],
     "go vet": ["go", "vet", "./..."],
     "go test": ["go", "test", "./..."],

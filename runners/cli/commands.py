@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,9 +16,18 @@ from runners.cli.arguments import (
     HEADLINE,
     HEADLINE_MINUTES,
     AsJson,
+    Budget,
+    Changes,
+    Every,
+    Folder,
+    LabPort,
     Names,
+    Notebooks,
+    OwnSessionOnly,
+    Port,
+    Sessions,
     TopologyFile,
-    check_port,
+    duration_of,
     joined_parameters,
     parameter_values,
 )
@@ -26,15 +36,14 @@ from runners.cli.console import console, findings as shown_findings, show, verif
 from runners.cli.serving import FIRST_LAB_PORT, has_a_screen, open_lab, servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
-from runners.core.project import NOTEBOOKS, experiments, find_experiment
+from runners.core.project import NOTEBOOKS, OWN_SESSION_ONLY, experiments, find_experiment
 from runners.core.status_line import clear, steps
-from runners.measure.conformance import build_all, verify_server
+from runners.measure.conformance import build_all, image_to_run, verify_server
 from runners.measure.this_machine import plan_here, plan_recorded
 from runners.store.ledger import runs
 from runners.store.runs import find_runs
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
-from runners.systems.sockets import FIRST_PORT
 
 app = typer.Typer(
     help="Measure web servers on equal work: each experiment is one Jupyter notebook.",
@@ -66,41 +75,36 @@ def main() -> None:
 
 @app.command()
 def run(
-    notebooks: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NOTEBOOK]…", help="Such as 03 or 03-json-roundtrip; without one: 02-json-decode."),
-    ] = None,
+    notebooks: Notebooks = None,
     every: Annotated[bool, typer.Option("--all", help="Run every notebook.")] = False,
     profile: Annotated[str, typer.Option(help=f"How much is measured: {', '.join(PROFILES)}.")] = DEFAULT_PROFILE,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("-p", "--parameter", metavar="NAME VALUE", help="Change a parameter; may be repeated."),
-    ] = None,
+    parameter: Changes = None,
     run_id: Annotated[str, typer.Option(help="Name of the run; one that was interrupted goes on under its name.")] = "",
-    budget: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            help="Minutes of measuring in all; 0: 15 for each three notebooks, at least the profile's blocks; without a notebook 4.",
-        ),
-    ] = 0.0,
+    budget: Budget = 0.0,
+    sessions: Sessions = 1,
+    interval: Every = "45m",
+    own_session_only: OwnSessionOnly = False,
     as_json: AsJson = False,
 ) -> None:
     """Execute notebooks: measure, draw, conclude, and write the HTML reports."""
     from runners.cli.outcome import run_and_show  # its imports take seconds
+    from runners.workbook.series import Series
 
     chosen = experiments() if every else [find_experiment(name) for name in notebooks or (HEADLINE,)]
     values = {"profile": profile} | parameter_values(parameter or []) | ({"run_id": run_id} if run_id else {})
     if not (notebooks or every or "budget_minutes" in values) and profile == DEFAULT_PROFILE:
         budget = budget or HEADLINE_MINUTES
-    run_and_show(chosen, values, budget, as_json=as_json)
+    _without_other_sessions(own_session_only)
+    run_and_show(chosen, values, budget, Series(sessions, duration_of(interval)), as_json=as_json)
 
 
 @app.command()
 def report(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]…", help="Without one: all runs.")] = None,
+    own_session_only: OwnSessionOnly = False,
 ) -> None:
     """Make tables, charts and HTML again from stored raw data; nothing is measured."""
+    _without_other_sessions(own_session_only)
     wanted = {run_id for run_id in run_ids or [] if find_runs(run_id, experiments())}
     from runners.cli.outcome import show_report
     from runners.workbook import run as running
@@ -153,12 +157,8 @@ def test(
 
 @app.command()
 def lab(
-    folder: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, resolve_path=True, help="Whose notebooks are shown.")
-    ] = NOTEBOOKS,
-    port: Annotated[
-        int, typer.Option(max=65535, callback=check_port, help="The first that is tried on 127.0.0.1.")
-    ] = FIRST_LAB_PORT,
+    folder: Folder = NOTEBOOKS,
+    port: LabPort = FIRST_LAB_PORT,
     browser: Annotated[
         bool | None, typer.Option(help="Open a browser; without it: where there is a screen.", show_default=False)
     ] = None,
@@ -208,14 +208,14 @@ def doctor(topology: TopologyFile = None, as_json: AsJson = False) -> None:
 @app.command()
 def verify(systems: Names = None, as_json: AsJson = False) -> None:
     """Check that servers keep the contract; no load."""
-    plan = plan_here()
-    outcome: dict[str, Any] = {}
-    for built in steps(_built(systems), "Verifying the servers"):
+    made = _built(systems)
+    plan, outcome = plan_here(), dict[str, Any]()
+    for built in steps(made, "Verifying the servers"):
         findings = verify_server(built, plan.server, plan.backend)
-        outcome[built.server.name] = [vars(finding) for finding in findings]
+        outcome[built.server.label] = [vars(finding) for finding in findings]
         if not as_json:
             clear()
-            show(*verified(built.server.name, [str(finding) for finding in findings]))
+            show(*verified(built.server.label, [str(finding) for finding in findings]))
     if as_json:
         print(json.dumps(outcome, indent=1))
     if any(outcome.values()):
@@ -225,12 +225,7 @@ def verify(systems: Names = None, as_json: AsJson = False) -> None:
 @app.command()
 def serve(
     system: Annotated[str, typer.Argument(help="A folder of servers/.", autocompletion=lambda: servable(Catalogue()))],
-    port: Annotated[
-        int | None,
-        typer.Option(
-            max=65535, callback=check_port, help=f"On 127.0.0.1; without it: the first free from {FIRST_PORT} on."
-        ),
-    ] = None,
+    port: Port = None,
     threads: Annotated[int, typer.Option(min=0, help="CPUs to run on; 0: as planned for measuring.")] = 0,
 ) -> None:
     """Run one system in the foreground, to try it with any client; Ctrl-C ends it."""
@@ -243,7 +238,13 @@ def lock() -> None:
     write_lock()
 
 
+def _without_other_sessions(chosen: bool) -> None:
+    if chosen:
+        os.environ[OWN_SESSION_ONLY] = "1"  # for the notebooks' kernels
+
+
 def _built(names: list[str] | None) -> list[Artifact]:
     catalogue = Catalogue()
     every = [name for name, server in catalogue.servers.items() if server.start is not None]
-    return list(build_all(catalogue, [catalogue.server(Path(name).name) for name in names or every]).values())
+    servers = [catalogue.server(Path(name).name) for name in names or every]
+    return list(build_all(catalogue, servers, image_to_run(catalogue, servers)).values())

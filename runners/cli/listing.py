@@ -11,19 +11,18 @@ from runners import __version__
 from runners.cli.console import hanging, plain, table
 from runners.core.project import experiments
 from runners.core.records import CONTROL
-from runners.measure.conformance import conforming, full_image
+from runners.measure.conformance import conforming, image_for
 from runners.store.ledger import runs
 from runners.store.runs import processed_folder, read_summary, state
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue
-from runners.systems.image import Image
-from runners.systems.server_manifest import Server, Service
+from runners.systems.manifest_tables import Service
+from runners.systems.server_manifest import Server
 
 
 def listing() -> dict[str, Any]:
     """Everything with its state, for programs."""
     catalogue = Catalogue()
-    image = full_image(catalogue)
     measured = {name: _runs(name) for name in experiments()}
     every = sorted((run for found in measured.values() for run in found), key=lambda run: run["started_at"])
     last = {system: run for run in every for system in run["systems"]}
@@ -39,8 +38,9 @@ def listing() -> dict[str, Any]:
             }
             for name, found in measured.items()
         ],
-        "systems": [_system(server, image) | {"last": last.get(server.name)} for server in servers],
+        "systems": [_system(server, catalogue) | {"last": last.get(server.name)} for server in servers],
         "workloads": {name: [system.name for system in catalogue.systems(name)] for name in workloads},
+        "variants": catalogue.variants,
     }
 
 
@@ -70,7 +70,8 @@ def _runs(experiment: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda run: run["started_at"])
 
 
-def _system(server: Server, image: Image) -> dict[str, Any]:
+def _system(server: Server, catalogue: Catalogue) -> dict[str, Any]:
+    image = image_for(catalogue, [server])
     made = artifact(server, image) if image.ready else None
     built = made is not None and made.ready
     return {
@@ -120,6 +121,8 @@ def parts(found: dict[str, Any]) -> Iterator[RenderableType]:
     ]
     yield table(["name", "systems"], served, title="Workloads")
     yield "* measured by name or with -p systems all only"
+    tuned = [f"{name} ({', '.join(servers)})" for name, servers in found["variants"].items()]
+    yield f"Tuned builds, measured with -p variants NAME only: {'; '.join(tuned)}"
 
 
 def _last_run(entry: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -14,11 +14,13 @@ from rich.table import Table
 from runners.analyse.standings import Standing, answer, standings
 from runners.cli.arguments import resuming
 from runners.cli.console import console, hanging, table
-from runners.core.errors import WrkbookError
+from runners.core.errors import WrkbookError, visible
 from runners.core.project import PROCESSED
+from runners.core.summaries import ComparisonSummary
 from runners.core.units import RATES, RATIOS, amount, quantity_parts, shortened, system_title
 from runners.workbook import run as running
 from runners.workbook.run import Report
+from runners.workbook.series import Series, run_series
 
 # With them, what is printed of three notebooks fits on one screen: 25 lines of 80 columns.
 _SENTENCE_LONGEST, _REASON_LONGEST, _ROWS_COUNT = 230, 120, 6
@@ -27,8 +29,10 @@ _CELLS_NAMED = 3
 _NAMES, _SHORTEST_NAME, _GAP = {0: 2.0, 1: 1.0, 5: 1.0}, 8, 2
 
 
-def run_and_show(names: Sequence[str], values: dict[str, Any], budget_minutes: float, *, as_json: bool) -> None:
-    """Execute notebooks and print what they found: for people as they end, or all as JSON.
+def run_and_show(
+    names: Sequence[str], values: dict[str, Any], budget_minutes: float, series: Series, *, as_json: bool
+) -> None:
+    """Execute notebooks, in one session or several, and print what they found: for people as they end, or all as JSON.
 
     Raises
     ------
@@ -38,13 +42,20 @@ def run_and_show(names: Sequence[str], values: dict[str, Any], budget_minutes: f
         After the command that continues the run was printed.
     """
     target = console()
+
+    def shown(found: Report) -> None:
+        if not as_json:
+            show_report(target, found)
+
     try:
-        reports = running.run(
-            names, values, budget_minutes, lambda found: None if as_json else show_report(target, found)
-        )
+        if series.count > 1:
+            reports = run_series(names, values, budget_minutes, series, shown)
+        else:
+            reports = running.run(names, values, budget_minutes, shown)
     except running.Interrupted as interrupt:
         given = values | {"run_id": interrupt.run_id}
-        print(f"\n{resuming(interrupt.names, given, budget_minutes)}", file=sys.stderr)
+        several = ["--sessions", str(series.count), "--every", f"{series.every_s:g}s"] if series.count > 1 else []
+        print(f"\n{resuming(interrupt.names, given, budget_minutes, several)}", file=sys.stderr)
         raise
     if as_json:
         print(json.dumps([report.as_dict() for report in reports], indent=1))
@@ -143,11 +154,12 @@ def failures(reports: Sequence[Report]) -> str:
     return f"{'; '.join(failed[:_CELLS_NAMED])}{more}"
 
 
-def comparison_parts(summary: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Yield what ``compare`` prints: the runs, a table of the cells of each workload, and the conclusions."""
+def comparison_parts(summary: ComparisonSummary) -> Iterator[RenderableType]:
+    """Yield what ``compare`` prints: the runs, the answer, a table of the cells of each workload, and the conclusions."""
     from runners.present.comparison import comparison_rows  # with the charts: seconds, which `run` need not wait for
 
     yield f"{summary['experiment']}: {summary['run_a']} (A) and {summary['run_b']} (B)\n"
+    yield f"{visible(summary['headline'])}\n"
     _, *rows = comparison_rows(summary)
     for workload in dict.fromkeys(row[0] for row in rows):
         own = [[cell.replace(" requests/s", "") for cell in row[1:]] for row in rows if row[0] == workload]

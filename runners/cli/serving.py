@@ -15,7 +15,7 @@ from pathlib import Path
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.project import MEASURING, SERVING, cache_folder, is_locked, shared
 from runners.core.status_line import COLUMNS
-from runners.measure.conformance import build_all
+from runners.measure.conformance import build_all, image_to_run
 from runners.measure.this_machine import plan_here
 from runners.systems.backend import backend_name, backends_of, process_of
 from runners.systems.catalogue import Catalogue
@@ -37,7 +37,7 @@ def servable(catalogue: Catalogue) -> list[str]:
     """Return the names of the servers that can be tried alone: no load generators, and no proxies without a backend."""
     return [
         name
-        for name, server in catalogue.servers.items()
+        for name, server in catalogue.builds.items()
         if server.start is not None and (server.role != "proxy" or backend_name(server))
     ]
 
@@ -47,8 +47,10 @@ def serve_until_interrupted(name: str, port: int | None, threads: int) -> None:
 
     Parameters
     ----------
-    port : on 127.0.0.1; None: the first that is free
-    threads : CPUs to run on; 0: as planned for measuring
+    port : int | None
+        The port on 127.0.0.1; None: the first that is free.
+    threads : int
+        CPUs to run on; 0: as planned for measuring.
 
     Raises
     ------
@@ -57,10 +59,10 @@ def serve_until_interrupted(name: str, port: int | None, threads: int) -> None:
     """
     catalogue = Catalogue()
     if name not in (known := servable(catalogue)):
-        problem = f"{name} cannot be served" if name in catalogue.servers else f"there is no server named {name!r}"
+        problem = f"{name} cannot be served" if name in catalogue.builds else f"there is no server named {name!r}"
         raise WrkbookError(problem, did_you_mean(name, known))
     server = catalogue.server(name)
-    built, plan = build_all(catalogue, [server])[name], plan_here()
+    built, plan = build_all(catalogue, [server], image_to_run(catalogue, [server]))[name], plan_here()
     cpus = sorted(os.sched_getaffinity(0))[:threads] if threads else list(plan.server)
     try:
         with (
@@ -101,9 +103,12 @@ def open_lab(folder: Path, port: int, browser: bool) -> None:
 
     Parameters
     ----------
-    folder : whose notebooks are shown
-    port : the first that is tried on loopback
-    browser : whether to open one
+    folder : Path
+        The folder whose notebooks are shown.
+    port : int
+        The first port that is tried on loopback.
+    browser : bool
+        Whether to open a browser.
     """
     # Other users cannot read it there, as they could in a command line.
     token = os.environ.setdefault("JUPYTER_TOKEN", secrets.token_hex(16))

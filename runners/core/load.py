@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from runners.core.histogram import Histogram
+
 ERRORS_TOLERANCE = 0.001
 """Errors as a share of the requests: with more, a trial is void and a cell is not ranked, as its throughput is of other work."""
 
@@ -90,19 +92,6 @@ class LoadErrors:
     def total_count(self) -> int:
         """Return the sum over all kinds."""
         return self.connect_count + self.read_count + self.write_count + self.timeout_count + self.status_count
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Counts of service times in whole microseconds: two parallel tuples, values ascending and unique, counts positive."""
-
-    values_us: tuple[int, ...]
-    counts: tuple[int, ...]
-
-    @property
-    def total_count(self) -> int:
-        """Return the number of samples."""
-        return sum(self.counts)
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ class Parameters(BaseModel):
 
     profile: Literal["quick", "standard", "publication"] = Field("standard", description="how much is measured")
     systems: list[str] = Field([], description="the systems to compare; empty: the default rows; all: every row")
+    variants: list[str] = Field([], description="tuned builds to measure beside the plain ones")
     batch_sizes: list[int] = Field([1, 10], description="operations in a request, 1 to 4096 each", min_length=1)
     body_style: Literal["pretty", "compact"] = Field("pretty", description="how the request body is written")
     counts: list[int] = Field([20], description="records that a request of sql2 reads, 1 to 500 each", min_length=1)

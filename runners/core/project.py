@@ -34,6 +34,8 @@ COMPARING = "90-compare-runs"
 
 WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
 """Environment variable that makes a notebook show the recorded data without measuring."""
+OWN_SESSION_ONLY = "WRKBOOK_OWN_SESSION_ONLY"
+"""Environment variable that makes a report use its own run alone, without other sessions of the ledger."""
 
 
 def cache_folder() -> Path:
@@ -74,6 +76,16 @@ def try_lock(name: str) -> int | None:
     return None
 
 
+_held: dict[Path, int] = {}
+
+
+def hold_shared(name: str) -> None:
+    """Hold the lock `name` of this user together with others that share it, until this process ends."""
+    if (path := _lock_path(name)) not in _held:
+        _held[path] = _open_lock(name)
+        fcntl.flock(_held[path], fcntl.LOCK_SH)
+
+
 def is_locked(name: str, *, also_shared: bool = False) -> bool:
     """Return whether anyone holds the lock `name` of this user alone, or, if `also_shared`, together with others."""
     handle = _open_lock(name)
@@ -84,10 +96,14 @@ def is_locked(name: str, *, also_shared: bool = False) -> bool:
         os.close(handle)
 
 
+def _lock_path(name: str) -> Path:
+    return cache_folder() / "locks" / name
+
+
 def _open_lock(name: str) -> int:
-    folder = cache_folder() / "locks"
-    folder.mkdir(exist_ok=True)
-    return os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = _lock_path(name)
+    path.parent.mkdir(exist_ok=True)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 # Own code: filelock has no shared locks, and the kernel releases these when their process is killed.

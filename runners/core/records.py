@@ -7,14 +7,14 @@ what is missing is NaN, never −1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-TRIAL_SCHEMA = "wrkbook.trial/8"
-RUN_SCHEMA = "wrkbook.run/9"
-SUMMARY_SCHEMA = "wrkbook.summary/5"
+TRIAL_SCHEMA = "wrkbook.trial/9"
+RUN_SCHEMA = "wrkbook.run/10"
+SUMMARY_SCHEMA = "wrkbook.summary/6"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
 CONTROL = "control"
@@ -140,27 +140,41 @@ class Workload:
         return text if self.delay_ms is None else f"{text}-{self.delay_ms}ms"
 
 
+def label_of(server: str, codec: str | None = None, variant: str | None = None) -> str:
+    """Return the label of a system, or without a codec that of a build: ``gin``, ``gin+encoding/json+pgo``, ``gin+pgo``."""
+    return "+".join(filter(None, [server, codec, variant]))
+
+
 @dataclass(frozen=True)
 class System:
-    """One row of a comparison: a server and its codec, launched as its own process.
+    """One row of a comparison: a server, its codec and its tuned build (None: the plain one), launched as its own process.
 
     ``control`` marks the A/A control: the same as another system, launched once more under this name.
     """
 
     server: str
     codec: str | None = None
+    variant: str | None = None
     control: bool = False
 
     @property
     def name(self) -> str:
-        """Return the shown name: ``drogon+simdjson``, ``gin``, or ``control``."""
-        if self.control:
-            return CONTROL
-        return self.server if self.codec is None else f"{self.server}+{self.codec}"
+        """Return the shown name: ``drogon+simdjson``, ``gin``, ``gin+sonic+pgo``, or ``control``."""
+        return CONTROL if self.control else label_of(self.server, self.codec, self.variant)
+
+    @property
+    def build(self) -> str:
+        """Return the label of its build: ``gin``, ``gin+pgo``."""
+        return label_of(self.server, variant=self.variant)
+
+    @property
+    def plain(self) -> System:
+        """Return the same row of the plain build."""
+        return replace(self, variant=None)
 
     def repeats(self, other: System) -> bool:
         """Return whether this is the A/A control of `other`."""
-        return self.control and not other.control and (self.server, self.codec) == (other.server, other.codec)
+        return self.control and not other.control and replace(self, control=False) == other
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class TrialRecord(Record):
     Attributes
     ----------
     system, workload : str
-        Labels of the fields server, codec, control, workload_name, operations, count and shape.
+        Labels of the fields server, codec, variant, control, workload_name, operations, count and shape.
     body_bytes : int
         Size of the request's body.
     response_tolerance : float
@@ -139,6 +139,7 @@ class TrialRecord(Record):
     system: str
     server: str
     codec: str | None
+    variant: str | None = None
     control: bool
     workload: str
     workload_name: str

@@ -116,8 +116,8 @@ def significant(value: float) -> str:
 
 
 def grouped(value: float) -> str:
-    """Format a whole number with a narrow space between thousands: ``20 000``."""
-    return minus(f"{value:,.0f}".replace(",", "\u202f"))
+    """Format a whole number with a comma between thousands: ``20,000``."""
+    return minus(f"{value:,.0f}")
 
 
 Scale = tuple[tuple[float, str], ...]

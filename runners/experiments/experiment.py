@@ -1,7 +1,6 @@
 """One experiment, as its notebook sees it: parameters in, measurement, results out.
 
-A notebook says ``experiment = Experiment("02-json-decode", globals(), workloads=["decode"], floor="discard")``, shows
-``experiment.plan``, calls ``experiment.measure()`` and reads ``experiment.results()``.
+A notebook makes an :class:`Experiment`, shows its ``plan``, calls ``measure()`` and reads ``results()``.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from runners.analyse.results import Results, analyse
+from runners.analyse.sessions import with_sessions
 from runners.analyse.summary import write_processed
 from runners.analyse.tables import measured_windows
 from runners.core.errors import WrkbookError
@@ -22,7 +22,7 @@ from runners.core.status_line import note, steps
 from runners.experiments.plan import check_same, idle_other, manifest_of, planned
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.build_times import record_build_times
-from runners.measure.conformance import build_all, full_image, verify_server
+from runners.measure.conformance import build_all, image_for, verify_server
 from runners.measure.design import DELAYS_MS, BlockSettings, Cell
 from runners.measure.fixed_rates import FixedRateLoad, plan_rates, with_rates
 from runners.measure.load import LoadContext
@@ -45,24 +45,37 @@ class Experiment:
 
     Parameters
     ----------
-    name : of the notebook, without its ending
-    namespace : the notebook's ``globals()``, or parameters by name
+    name : str
+        Name of the notebook, without its ending.
+    namespace : Mapping[str, Any]
+        The notebook's ``globals()``, or parameters by name.
     workloads : what is compared
-    floor : the workload whose throughput bounds the others from above on the same server
-    delays_ms : of the workload ``ping-delay``
-    shapes : of the load, where the experiment compares several; else from the parameters, one for each of `connection_counts` and of
-        `generators`
-    fixed_rate_loads : loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`, before `shapes`
-    fresh : whether each cell has a process of its own, so that memory can be told apart
-    only : (system, workload's label) of the cells, where not every system is measured on every workload
-    batch_sizes : where they are part of the question; else the parameter's
-    idle_s : for how long the idle machine is watched before measuring, where it is part of the question
-        (:mod:`runners.measure.machine_survey`)
-    load_levels : rates that are planned when measuring starts, as shares of what each system carries
-    also : cells that are measured besides, and not compared
-    profiles : the amount of measuring, where it differs from that of other experiments
-    same_servers : whether a workload that no named system serves is measured on the other systems of their servers
-    by_cpus : whether each cell is measured on several numbers of server CPUs (:mod:`runners.measure.server_cpus`)
+    floor : str | None
+        The workload whose throughput bounds the others from above on the same server.
+    delays_ms : Sequence[int]
+        Delays of the workload ``ping-delay``.
+    shapes : Sequence[LoadProfile]
+        Loads to compare; without them one for each of the parameters `connection_counts` and `generators`.
+    fixed_rate_loads : Sequence[FixedRateLoad]
+        Loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`, before `shapes`.
+    fresh : bool
+        Whether each cell has a process of its own, so that memory can be told apart.
+    only : Collection[tuple[str, str]]
+        System and workload's label of each cell, where not every system is measured on every workload.
+    batch_sizes : Sequence[int]
+        Batch sizes, where they are part of the question; else the parameter's.
+    idle_s : float
+        For how long :mod:`runners.measure.machine_survey` watches the idle machine, where that is part of the question.
+    load_levels : LoadLevels | None
+        Rates that are planned when measuring starts, as shares of what each system carries.
+    also : Sequence[Cell]
+        Cells that are measured besides, and not compared.
+    profiles : Mapping[str, Profile]
+        The amount of measuring, where it differs from that of other experiments.
+    same_servers : bool
+        Whether a workload that no named system serves is measured on the other systems of their servers.
+    by_cpus : bool
+        Whether each cell is measured on several numbers of server CPUs (:mod:`runners.measure.server_cpus`).
 
     Raises
     ------
@@ -135,8 +148,8 @@ class Experiment:
         if WITHOUT_MEASURING in os.environ:
             return
         plan = self.run_plan
-        image = full_image(plan.catalogue)
-        artifacts = build_all(plan.catalogue, [*plan.servers, *plan.backends, *plan.tools])
+        image = image_for(plan.catalogue, plan.built, plan.generators)
+        artifacts = build_all(plan.catalogue, plan.built, image)
         ensure_cpus({*plan.pinning.measured, *plan.pinning.housekeeping})
         os.sched_setaffinity(0, plan.pinning.housekeeping)
         try:
@@ -186,7 +199,7 @@ class Experiment:
                 f"there is not one sound trial in run {self.run.run_id}: {reasons[0]}{more}",
                 "run ./wrkbook doctor to inspect the machine, ./wrkbook verify to check the servers",
             )
-        return found
+        return with_sessions(found)
 
     def conclude(self, results: Results, subject: Subject[Any], own: Mapping[str, Any] | None = None) -> None:
         """Write the processed data with the answer and the conclusions that the report shows.
@@ -199,7 +212,7 @@ class Experiment:
     def _nonconforming(self, artifacts: dict[str, Artifact]) -> dict[str, str]:
         """Server → first difference from the contract, for those that must not be measured."""
         found = {}
-        measured = {server.name: artifacts[server.name] for server in self.run_plan.servers}
+        measured = {server.label: artifacts[server.label] for server in self.run_plan.servers}
         for name, artifact in steps(list(measured.items()), "Verifying the servers"):
             if findings := verify_server(
                 artifact, self.run_plan.pinning.server, self.run_plan.pinning.backend, again=False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runners.core.parameter_values import AUTO
 from runners.measure.run_plan import RunPlan
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
 from runners.stats.verdicts import SMALLEST_BAND
 
 
@@ -17,6 +17,8 @@ def method(plan: RunPlan) -> Narrative:
         *_control(plan),
         "Each system is compared with the leader of its workload. These 95 % intervals hold together: Student's t over launches, with "
         "Bonferroni's correction over all pairs. A verdict is read off the interval. Other pairs are exploratory.",
+        "From three sessions on, all compatible runs of this machine are pooled. An interval is then that of one further session, for each "
+        "ratio by itself, and verdicts are read off it.",
         *_floor(plan),
         "Throughputs are as measured. A probe beside the server gives the CPUs' speed during each window: a check and a column.",
         "Every trial must prove that it measured what it says. A void trial is left out of every number.",

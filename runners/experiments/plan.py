@@ -26,13 +26,14 @@ from runners.measure.machine_survey import SPREAD_LIMIT, STEAL_LIMIT, chosen_sli
 from runners.measure.run import block_seconds
 from runners.measure.run_plan import USABLE_CPUS, RunPlan
 from runners.measure.server_cpus import check_shape
-from runners.measure.this_machine import this_topology, usable_cores
+from runners.measure.this_machine import cores_at_hand, this_topology
 from runners.present.kit import markup
 from runners.present.kit.markup import Fragment, Group, joined, table
 from runners.store.ledger import Run, check_run_id
 from runners.systems.backend import backend_facts
-from runners.systems.build import Artifact, component_versions
+from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
+from runners.systems.component_versions import component_versions
 from runners.systems.host import client_ports
 from runners.systems.image import Image
 
@@ -50,19 +51,20 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
     """
     parameters = check_parameters(values, notebook)
     _ = parameters.effective_profile
-    known = [system.name for server in Catalogue().servers.values() for system in server.every_system]
+    known = [system.name for server in Catalogue().builds.values() for system in server.every_system]
+    Catalogue().check_variants(parameters.variants)
     for name in parameters.systems:
         if name not in known and parameters.systems != [ALL]:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
     clamped(parameters, raise_open_files_limit(), client_ports().count)
     given = (parameters.server_cpus, parameters.generator_cpus, parameters.backend_cpus)
-    check_shape(parameters, plan_pinning(usable_cores(USABLE_CPUS), *given[:2]))
+    check_shape(parameters, plan_pinning(cores_at_hand(USABLE_CPUS), *given[:2]))
     if parameters.run_id:
         run = Run(notebook, check_run_id(parameters.run_id))
         if run.exists:
             check_same(run, parameters)
             return parameters
-    plan_with_backend(usable_cores(USABLE_CPUS), *given)
+    plan_with_backend(cores_at_hand(USABLE_CPUS), *given)
     return parameters
 
 
@@ -147,8 +149,10 @@ def plan_table(cells: Sequence[tuple[str, str, str]], facts: Mapping[str, str]) 
 
     Parameters
     ----------
-    cells : (workload, system, path) of each cell
-    facts : what holds for all of them, by name
+    cells : Sequence[tuple[str, str, str]]
+        (workload, system, path) of each cell.
+    facts : Mapping[str, str]
+        What holds for all of them, by name.
     """
     groups = [
         Group("Every cell", [[markup.Cell(name), markup.Cell(text, kind="long")] for name, text in facts.items()])
@@ -191,7 +195,8 @@ def manifest_of(
         },
         machine=machine_facts(this_topology()),
         versions=component_versions([artifact.server for artifact in artifacts.values()], image)
-        | {"builds": {name: artifact.key for name, artifact in artifacts.items()}}
+        | {"builds": {label: artifact.key for label, artifact in artifacts.items()}}
+        | {"profiles": {label: artifact.profile for label, artifact in artifacts.items() if artifact.profile}}
         | project_facts(),
         cells=[(cell.system.name, cell.workload.label) for cell in design.cells],
         systems={system.name: system for system in design.systems},
@@ -200,7 +205,7 @@ def manifest_of(
         compared=[workload.label for workload in design.compared],
         floor=design.floor,
         nonconforming=nonconforming,
-        notes={server.name: relay_notes(artifacts[server.name]) for server in plan.servers},
+        notes={server.label: relay_notes(artifacts[server.label]) for server in plan.servers},
         left_out=in_words(plan.left_out),
         control_of=original.name if original else None,
         about_machine=with_preflight(seen, USABLE_CPUS) if plan.idle_s > 0 else seen,
@@ -210,7 +215,7 @@ def manifest_of(
 def _shades(plan: RunPlan) -> dict[str, Shade]:
     """Return the colour of each planned system whose server names a hue; the control has none of its own."""
     systems = {cell.system.name: cell.system for cell in plan.design.cells if not cell.system.control}
-    found = {name: plan.catalogue.server(system.server).shade(system) for name, system in systems.items()}
+    found = {name: plan.catalogue.server(system.build).shade(system) for name, system in systems.items()}
     return {name: shade for name, shade in found.items() if shade}
 
 

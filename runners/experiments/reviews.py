@@ -42,7 +42,8 @@ class TwoRuns:
 
     Parameters
     ----------
-    namespace : the notebook's ``globals()``, or parameters by name
+    namespace : Mapping[str, Any]
+        The notebook's ``globals()``, or parameters by name.
 
     Raises
     ------
@@ -101,8 +102,10 @@ class ClaimReview:
 
     Parameters
     ----------
-    name : of the notebook, without its ending
-    namespace : the notebook's ``globals()``, or parameters by name
+    name : str
+        Name of the notebook, without its ending.
+    namespace : Mapping[str, Any]
+        The notebook's ``globals()``, or parameters by name.
 
     Raises
     ------
@@ -131,7 +134,8 @@ class ClaimReview:
         names = sorted({claim.experiment for claim in self._claims})
         run = self.experiment.run
         if run.exists:
-            return selected_before(run.read().selected_runs or {}, names, run.base)
+            begun = run.read()
+            return selected_before(begun.selected_runs or {}, names, run.base, until=begun.started_at)
         return select_runs(names, run.run_id, run.base)
 
     def plan(self) -> Fragment:

@@ -30,7 +30,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadErrors, LoadResult, Request
+from runners.core.histogram import Histogram
+from runners.core.load import LOAD_FOLDER, GeneratorError, Load, LoadErrors, LoadResult, Request
 from runners.generators.autocannon_text import AutocannonText, parse_text
 from runners.generators.steps import parse_steps
 from runners.stats import histograms

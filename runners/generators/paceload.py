@@ -18,13 +18,13 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from runners.core.histogram import Histogram
 from runners.core.load import (
     LATE_S,
     LEAST_OFFERED,
     LOAD_FOLDER,
     MOST_LATE_SHARE,
     GeneratorError,
-    Histogram,
     Load,
     LoadErrors,
     LoadResult,

@@ -6,7 +6,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from runners.core.load import GeneratorError, Histogram, LatencySummary
+from runners.core.histogram import Histogram
+from runners.core.load import GeneratorError, LatencySummary
 from runners.generators.steps import parse_steps
 from runners.generators.wrk_text import Rounded
 

@@ -21,7 +21,8 @@ import re
 import shutil
 from pathlib import Path
 
-from runners.core.load import LOAD_FOLDER, GeneratorError, Histogram, Load, LoadResult, Request
+from runners.core.histogram import Histogram
+from runners.core.load import LOAD_FOLDER, GeneratorError, Load, LoadResult, Request
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS, Exact, Statistics, condense, parse_exact
 from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
 
@@ -98,7 +99,7 @@ class Wrk:
             connections_count=max(0, _planned_count(load) - exact.errors.connect_count),
             errors=exact.errors,
             service_time=service_time,
-            corrected=latency.in_us(latency.histogram),
+            corrected=latency.by_us,
             warnings=tuple(_warnings(exact, load, service_time)),
         )
 

@@ -12,9 +12,14 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from runners.core.load import GeneratorError, Histogram, LoadErrors
+import numpy as np
+from numpy.typing import NDArray
+
+from runners.core.histogram import Histogram
+from runners.core.load import GeneratorError, LoadErrors
 from runners.generators.steps import parse_steps, print_steps
 from runners.stats import histograms
 
@@ -55,8 +60,18 @@ class Statistics:
         """Return a histogram like this one, by µs: the middle stands for a part."""
         if self.interval_us is None:
             return histogram
-        middles = tuple(round((value - 0.5) * self.interval_us / self.parts) for value in histogram.values_us)
-        return Histogram(middles, histogram.counts)
+        middles = np.rint((histogram.arrays[0] - 0.5) * self.interval_us / self.parts).astype(np.int64)
+        return Histogram(tuple(middles.tolist()), histogram.counts)
+
+    @cached_property
+    def by_us(self) -> Histogram:
+        """Return the histogram by µs."""
+        return self.in_us(self.histogram)
+
+    @cached_property
+    def _ranks(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        values_us, counts = self.by_us.arrays
+        return values_us, np.cumsum(counts)
 
     def recovered(self, expected_us: int | None) -> Histogram:
         """Return the histogram without wrk's correction, whose expected interval is given; None where wrk corrected nothing.
@@ -76,11 +91,11 @@ class Statistics:
 
     def percentile_us(self, q: float) -> float:
         """Return wrk's percentile: the sample of rank round(q % of the total + 0.5), one after nearest rank where q % is whole."""
-        total = self.histogram.total_count
-        if not total:
+        values_us, ranks = self._ranks
+        if not len(ranks):
             return 0.0
-        rank, by_us = int(q * total) // 100 + 1, self.in_us(self.histogram)
-        return float(histograms.percentiles(by_us.values_us, by_us.counts, 100 * rank / total))
+        rank = min(int(q * int(ranks[-1])) // 100 + 1, int(ranks[-1]))
+        return float(values_us[np.searchsorted(ranks, rank)])
 
 
 @dataclass(frozen=True)
@@ -165,7 +180,7 @@ def _statistics(fields: dict[str, Any]) -> Statistics:
     if values and [values[0], values[-1]] != ends:
         raise ValueError("a histogram does not span its range")
     # wrk calculates its own mean: it shows that the script found the histogram, and all of it.
-    mean = histograms.mean(found.in_us(found.histogram).values_us, counts) if values else found.mean
+    mean = histograms.mean(*found.by_us.arrays) if values else found.mean
     if not math.isclose(mean, found.mean, rel_tol=1e-9, abs_tol=found.tolerance_us):
         raise ValueError("a histogram does not have its mean")
     return found

@@ -119,10 +119,14 @@ class Finding:
 
     Attributes
     ----------
-    name : the subject
-    level : good: nothing to do; advice: wrkbook measures, but less well; problem: it cannot measure at all
-    detail : what was found
-    remedy : what to do about it, as a command where there is one; empty when there is nothing to do
+    name : str
+        The subject.
+    level : Level
+        ``good``: nothing to do; ``advice``: wrkbook measures, but less well; ``problem``: it cannot measure at all.
+    detail : str
+        What was found.
+    remedy : str
+        What to do about it, as a command where there is one; empty when there is nothing to do.
     """
 
     name: str
@@ -148,8 +152,3 @@ def numbers_in(text: str) -> list[int]:
     """Return the words of a text as whole numbers; empty when a word is not a number that the kernel writes."""
     words = text.split()
     return [int(word) for word in words] if all(re.fullmatch(r"[0-9]{1,20}", word) for word in words) else []
-
-
-def percent(share: float) -> str:
-    """Format a share of 1 with one digit: ``2.5 %``."""
-    return f"{share:.1%}".replace("%", " %")

@@ -15,8 +15,9 @@ from pathlib import Path
 import psutil
 
 from runners.core.errors import WrkbookError
+from runners.core.units import PERCENT, amount
 from runners.machine import preflight as activity, processor, resources
-from runners.machine.facts import Finding, Level, not_exposed, numbers_in, percent, text_of
+from runners.machine.facts import Finding, Level, not_exposed, numbers_in, text_of
 from runners.machine.pinning import plan_pinning
 from runners.machine.topology import Core, format_cpu_list
 
@@ -38,11 +39,11 @@ def preflight(
 
     Parameters
     ----------
-    cores : sequence of Core
+    cores : Sequence[Core]
         The cores that wrkbook may use.
     data_folder : Path
         The folder of the records.
-    server_ports : sequence of int
+    server_ports : Sequence[int]
         The ports of the servers, ascending.
     root : Path
         The folder that holds ``proc`` and ``sys``.
@@ -98,9 +99,12 @@ class Activity:
 
     Attributes
     ----------
-    at_s : monotonic time
-    cpus : CPU → its clock ticks by kind of work, as in ``/proc/stat``
-    processes : (pid, start time) → name and CPU time in seconds; without wrkbook's own
+    at_s : float
+        Monotonic time.
+    cpus : dict[int, tuple[int, ...]]
+        CPU → its clock ticks by kind of work, as in ``/proc/stat``.
+    processes : dict[Process, tuple[str, float]]
+        (pid, start time) → name and CPU time in seconds; without wrkbook's own.
     """
 
     at_s: float
@@ -153,7 +157,7 @@ def other_load(before: Activity, after: Activity, measured: Collection[int]) -> 
     if _mean(shares) <= _TOLERANCE:
         return Finding("other load", "good", detail)
     busiest = _busiest(before, after)
-    names = ", ".join(f"{name} (pid {pid}, {percent(share)} of a CPU)" for pid, name, share in busiest)
+    names = ", ".join(f"{name} (pid {pid}, {amount(share, PERCENT)} of a CPU)" for pid, name, share in busiest)
     return Finding(
         "other load",
         "advice",
@@ -181,9 +185,9 @@ def _mean(shares: dict[int, tuple[int, int]]) -> float:
 
 def _told(shares: dict[int, tuple[int, int]]) -> str:
     worst = max(shares, key=lambda cpu: shares[cpu][0] / shares[cpu][1])
-    text = f"{percent(_mean(shares))} of the time of CPU {format_cpu_list(shares)}"
+    text = f"{amount(_mean(shares), PERCENT)} of the time of CPU {format_cpu_list(shares)}"
     part, whole = shares[worst]
-    return f"{text} (of CPU {worst}: {percent(part / whole)})" if part and len(shares) > 1 else text
+    return f"{text} (of CPU {worst}: {amount(part / whole, PERCENT)})" if part and len(shares) > 1 else text
 
 
 def _busiest(before: Activity, after: Activity) -> list[tuple[int, str, float]]:

@@ -7,7 +7,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.machine.facts import CPU_FOLDER, Finding, hypervisor, not_exposed, numbers_in, percent, text_of, turbo
+from runners.core.units import PERCENT, amount
+from runners.machine.facts import CPU_FOLDER, Finding, hypervisor, not_exposed, numbers_in, text_of, turbo
 from runners.machine.pinning import plan_pinning
 from runners.machine.topology import Core, format_cpu_list
 
@@ -186,7 +187,8 @@ def speed(shares: dict[int, float], least: float = 0.9) -> Finding:
     """
     if not shares:
         return not_exposed("speed of the CPUs", "no probe gave a sample")
-    detail = ", ".join(f"CPU {cpu}: {percent(share)}" for cpu, share in sorted(shares.items())) + " of its best speed"
+    parts = ", ".join(f"CPU {cpu}: {amount(share, PERCENT)}" for cpu, share in sorted(shares.items()))
+    detail = f"{parts} of its best speed"
     if min(shares.values()) >= least:
         return Finding("speed of the CPUs", "good", detail)
     return Finding(

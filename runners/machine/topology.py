@@ -32,11 +32,16 @@ class Core:
 
     Attributes
     ----------
-    cpus : its logical CPUs, ascending (two or more with SMT)
-    node : number of its NUMA node
-    package : place of its package
-    l3 : place of its L3 cache; None without one
-    kind : rank of its kind of core; 0 is the fastest
+    cpus : tuple[int, ...]
+        Its logical CPUs, ascending (two or more with SMT).
+    node : int
+        Number of its NUMA node.
+    package : int
+        Place of its package.
+    l3 : int | None
+        Place of its L3 cache; None without one.
+    kind : int
+        Rank of its kind of core; 0 is the fastest.
     """
 
     cpus: tuple[int, ...]
@@ -52,10 +57,14 @@ class Topology:
 
     Attributes
     ----------
-    cores : all cores with a CPU that is online, by their first CPU
-    kinds : a description of each kind of core, the fastest first; empty where hwloc knows none
-    allowed : the CPUs that control groups allow
-    offline : the CPUs that the machine has and that are not online
+    cores : tuple[Core, ...]
+        All cores with a CPU that is online, by their first CPU.
+    kinds : tuple[str, ...]
+        A description of each kind of core, the fastest first; empty where hwloc knows none.
+    allowed : frozenset[int]
+        The CPUs that control groups allow.
+    offline : tuple[int, ...]
+        The CPUs that the machine has and that are not online.
     """
 
     cores: tuple[Core, ...]

@@ -120,7 +120,7 @@ def _measure(
 def _search(
     settings: BlockSettings, number: int, searching: list[Trial], primed: set[System], step: Callable[[str], None]
 ) -> None:
-    """Search the largest rate under the objectives of some trials: one window of each in turn, in shuffled order."""
+    """Search the largest rate under the objectives of some trials: one window of each after the other, in shuffled order."""
     for trial in searching:
         trial.warm_up(settings, primed)
     shuffle = random.Random(f"{settings.seed}/{number}/search").shuffle
@@ -144,7 +144,7 @@ def _launch(trials: Sequence[Trial], settings: BlockSettings, port: int, stack: 
     cell = trials[0].cell
     backend = next((trial.backend for trial in trials if trial.backend), None)
     process = ServerProcess(
-        settings.artifacts[cell.system.server],
+        settings.artifacts[cell.system.build],
         port,
         settings.cpus(cell),
         backend.port if backend else 0,

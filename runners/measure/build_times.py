@@ -28,7 +28,8 @@ def record_build_times(run: Run, servers: Sequence[Server], image: Image, plan: 
     if path.exists():
         return
     cpus = sorted(plan.measured)
-    rows = [build_times(server, image, cpus) for server in steps(servers, "Timing the builds")]
+    plain = [server for server in servers if server.variant is None]
+    rows = [build_times(server, image, cpus) for server in steps(plain, "Timing the builds")]
     write_once(path, json.dumps({"cpus": cpus, "builds": rows}, indent=1).encode())
 
 

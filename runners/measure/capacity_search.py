@@ -28,7 +28,7 @@ class CapacitySearch:
         The first rate: a little less than what a closed loop reached.
     most_rps : float
         No rate is above it: what the load generator can pace.
-    windows : list of (float, LoadResult)
+    windows : list[tuple[float, LoadResult]]
         Rate and report of each window.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,10 +17,12 @@ from runners.contract.proxy import check as proxy_check, rig as proxy_rig
 from runners.contract.proxy.cases import CASES
 from runners.contract.proxy.rig import Proxy
 from runners.contract.vectors.model import PATH as VECTORS
+from runners.core.load import Generator
 from runners.core.run_manifest import RelayNote, RelayNotes
 from runners.core.workloads import RELAY
 from runners.generators.registry import GENERATORS
 from runners.machine.topology import LSTOPO_PACKAGE
+from runners.measure.profiles import ensure_profile
 from runners.systems.backend import Backend, backend_name, backends_of, process_of
 from runners.systems.build import Artifact, build
 from runners.systems.catalogue import Catalogue
@@ -30,21 +33,52 @@ from runners.systems.sockets import hold_ports
 
 def full_image(catalogue: Catalogue) -> Image:
     """Return the image with what all servers and load generators need, and what reads the topology of the machine."""
-    tools = (package for generator in GENERATORS.values() for package in generator.packages)
-    return Image.of([*catalogue.packages, *tools, LSTOPO_PACKAGE])
+    return Image.of(_packages(catalogue.builds.values(), GENERATORS.values()))
 
 
-def build_all(catalogue: Catalogue, servers: Iterable[Server]) -> dict[str, Artifact]:
-    """Make the image and build `servers` where the cache lacks them; by name.
+def image_for(catalogue: Catalogue, servers: Iterable[Server] = (), generators: Iterable[Generator] = ()) -> Image:
+    """Return an image with what some servers and load generators need, and what reads the topology of the machine.
+
+    That is the largest that is made, if it holds all. Else it is one to be made, which also holds what the present ones do, for it takes
+    their place. An image of other packages than those of the catalogue is left alone.
+    """
+    needed, full = set(Image.of(_packages(servers, generators)).packages), full_image(catalogue)
+    made = [*([full] if full.ready else []), *Image.made()]
+    for image in made:
+        if needed <= set(image.packages):
+            return image
+    replaced = (image.packages for image in made if set(image.packages) <= set(full.packages))
+    return Image.of(needed.union(*replaced))
+
+
+def _packages(servers: Iterable[Server], generators: Iterable[Generator]) -> list[str]:
+    needed = [*(each.packages for each in servers), *(each.packages for each in generators)]
+    return [LSTOPO_PACKAGE, *itertools.chain(*needed)]
+
+
+def image_to_run(catalogue: Catalogue, servers: Iterable[Server]) -> Image:
+    """Return an image with what some servers need, the backends behind them, and the load that records their profiles."""
+    every = list(servers)
+    behind = {name for server in every if (name := backend_name(server))}
+    recorders = [GENERATORS["wrk"]] if any(server.recording for server in every) else []
+    return image_for(catalogue, [*every, *map(catalogue.server, behind)], recorders)
+
+
+def build_all(catalogue: Catalogue, servers: Iterable[Server], image: Image | None = None) -> dict[str, Artifact]:
+    """Make the image (None: the full one), record the profiles of `servers` and build them where the cache lacks them; by label.
 
     Raises
     ------
     WrkbookError
-        When the image cannot be made, or a build fails.
+        When the image cannot be made, a profile cannot be recorded, or a build fails.
     """
-    image = full_image(catalogue)
+    image = image or full_image(catalogue)
     image.ensure()
-    return {server.name: build(server, image) for server in servers}
+    found = {}
+    for server in servers:
+        ensure_profile(server, image)
+        found[server.label] = build(server, image)
+    return found
 
 
 def verify_server(

@@ -73,6 +73,7 @@ def design(
     *,
     floor: str | None = None,
     systems: Sequence[str] = (),
+    variants: Sequence[str] = (),
     batch_sizes: Sequence[int] = (1, 10),
     delays_ms: Sequence[int] = DELAYS_MS,
     counts: Sequence[int] = (20,),
@@ -85,16 +86,17 @@ def design(
     """Return the cells of all systems that serve `workloads` (or those named), of the first one's control, and of their floors.
 
     A workload is measured in each of `shapes`, or in those that `own_shapes` has for it. Servers of the role ``reference`` take part
-    only where they are named, and rows that are no default only there or where `systems` is ``all``. A backend that serves a workload
-    itself is the direct access to it, and comes first. `only`, (system, workload's label), leaves out all other cells, and names its
-    systems. With `same_servers`, a workload that none of `systems` serves is
-    measured on the other systems of their servers.
+    only where they are named, and rows that are no default only there or where `systems` is ``all``. Tuned builds take part where they
+    are named, and those of `variants`. A backend that serves a workload itself is the direct access to it, and comes first.
+    `only`, (system, workload's label), leaves out all other cells, and names its systems. With `same_servers`, a workload that none of
+    `systems` serves is measured on the other systems of their servers.
 
     Raises
     ------
     WrkbookError
-        For an unknown system, one named twice, or when none serves a workload.
+        For an unknown system or variant, one named twice, or when none serves a workload.
     """
+    catalogue.check_variants(variants)
     if len(set(systems)) != len(systems):
         raise WrkbookError(
             "parameter systems: a system is named twice", "name each once; the A/A control is entered by itself"
@@ -114,19 +116,22 @@ def design(
 
     def rank(system: System) -> tuple[bool, int]:
         """Return the sort key of a system: the user's order; else those first that can be compared in most workloads."""
-        if system in chosen:
-            return False, chosen.index(system)
+        for own in (system, system.plain):
+            if own in chosen:
+                return False, chosen.index(own)
         if chosen:
             return False, [each.server for each in chosen].index(system.server)
-        return catalogue.server(system.server).role != "backend", -breadth[system]
+        return catalogue.server(system.server).role != "backend", -breadth[system.plain]
 
     def serving_of(workload: str) -> list[System]:
         """Return the systems that a workload is measured on."""
-        found = catalogue.systems(workload, default_only=not chosen and not every)
+        more = {*variants, *(system.variant for system in chosen if system.variant)}
+        found = catalogue.systems(workload, default_only=not chosen and not every, variants=more)
         if not chosen:
             return [system for system in found if catalogue.server(system.server).role != "reference"]
         servers = {system.server for system in chosen} if same_servers and not set(chosen) & set(found) else ()
-        return [system for system in found if system in chosen or system.server in servers]
+        wanted = {*chosen, *(replace(system, variant=name) for system in chosen for name in variants)}
+        return [system for system in found if system in wanted or system.server in servers]
 
     cells: list[Cell] = []
     for workload in compared:
@@ -141,9 +146,10 @@ def design(
     cells = [cell for cell in cells if not cell.system.control or cell.system == first]
     if not cells:
         raise WrkbookError(f"no system serves {' or '.join(workloads)}", "./wrkbook list shows who serves what")
+    catalogue.check_variants(variants, {cell.system.server for cell in cells})
     if floor:
-        servers = dict.fromkeys(cell.system.server for cell in cells)
-        cells += [Cell(System(name), variant) for variant in WORKLOADS[floor].variants(sizes) for name in servers]
+        builds = dict.fromkeys(System(cell.system.server, variant=cell.system.variant) for cell in cells)
+        cells += [Cell(build, workload) for workload in WORKLOADS[floor].variants(sizes) for build in builds]
     # What is searched has no throughput to compare.
     return Design(tuple(cells), tuple(each for each in compared if not each.shape.objectives), floor, fresh)
 
@@ -193,11 +199,17 @@ class BlockSettings:
 
     Attributes
     ----------
-    artifacts : the built servers, backends included
-    generator, connections, threads : of cells whose load says nothing else
-    idle_other : CPU → share of its time that other processes used before the run (:mod:`runners.measure.machine_survey`)
-    search_ranges : (system, label of the workload without its load) → the first and the highest rate of a search
-    poisson : whether the arrivals of an open loop are a Poisson process
+    artifacts : dict[str, Artifact]
+        The built servers, backends included.
+    generator : str
+    connections, threads : int
+        Of cells whose load says nothing else, as the generator.
+    idle_other : Mapping[int, float]
+        CPU → share of its time that other processes used before the run (:mod:`runners.measure.machine_survey`).
+    search_ranges : Mapping[tuple[str, str], tuple[float, float]]
+        (system, label of the workload without its load) → the first and the highest rate of a search.
+    poisson : bool
+        Whether the arrivals of an open loop are a Poisson process.
     """
 
     design: Design
@@ -220,7 +232,7 @@ class BlockSettings:
         A backend that serves a workload itself stays on the backends'. More CPUs than are planned are the load generator's, too.
         """
         plan = self.source.plan
-        if self.artifacts[cell.system.server].server.role == "backend":
+        if self.artifacts[cell.system.build].server.role == "backend":
             return list(plan.backend)
         every = [*plan.server, *(cpu for cpu in plan.generator if cpu not in plan.server)]
         count = cell.workload.shape.server_cpus_count

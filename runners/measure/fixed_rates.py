@@ -111,8 +111,10 @@ def tiers(load: FixedRateLoad, capacities: Mapping[str, float], direct: str) -> 
 
     Parameters
     ----------
-    capacities : system → requests per second
-    direct : the system that is not one of those compared, but what they are compared with
+    capacities : Mapping[str, float]
+        System → requests per second.
+    direct : str
+        The system that is not one of those compared, but what they are compared with.
     """
     proxies = {name: rps for name, rps in capacities.items() if name != direct} or dict(capacities)
     usual = median_high(proxies.values())
@@ -203,7 +205,7 @@ def measured_capacities(
     WrkbookError
         When no system of a workload has a number.
     """
-    kept = tuple(cell for cell in cells if cell.system.server not in settings.nonconforming)
+    kept = tuple(cell for cell in cells if cell.system.build not in settings.nonconforming)
     pilot = replace(settings, design=replace(settings.design, cells=kept, fresh=False), profile=profile)
     found: dict[str, dict[str, float]] = {cell.workload.base_label: {} for cell in cells}
     labels = {cell.workload.label: cell.workload.base_label for cell in cells}

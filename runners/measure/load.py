@@ -85,7 +85,7 @@ _LOOK_S = 0.005
 _WINDOW_PER_CONNECTION_S = 3 / 10_000
 
 
-# Of one connection; of one more when more than half of the ports are taken (Linux looks through every second port first).
+# Of one connection; of one more when more than half of the ports are taken (Linux tries every second port first).
 _OPEN_S, _SEARCH_S = 3e-5, 1e-3
 
 

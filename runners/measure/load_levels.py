@@ -41,9 +41,9 @@ class LoadLevels:
 
     Attributes
     ----------
-    of_slowest, of_own : tuple of float
+    of_slowest, of_own : tuple[float, ...]
         Shares of what the slowest compared system carries, and of what each system carries.
-    rates_rps : tuple of float
+    rates_rps : tuple[float, ...]
         Given rates, in the place of shares.
     beside : bool
         Whether the run's own loads are measured too.

@@ -1,6 +1,6 @@
 """The machine before anything is measured: the preflight of ``./wrkbook doctor``, and the survey before a run.
 
-The preflight looks at the machine, its speed at this moment, and whether sandboxes can be made. The survey adds steal, other load and the
+The preflight inspects the machine, its speed at this moment, and whether sandboxes can be made. The survey adds steal, other load and the
 topology.
 """
 
@@ -27,7 +27,7 @@ from runners.machine.preflight import Finding, measured_cpus, preflight
 from runners.machine.resources import disk
 from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import LSTOPO_PACKAGE, Core
-from runners.measure.conformance import full_image
+from runners.measure.conformance import image_for
 from runners.measure.other_processes import OtherProcesses
 from runners.measure.sampling import MOST_PROBES, cpu_times, evenly_spread
 from runners.measure.this_machine import plan_lines, this_topology, topology_at_hand
@@ -136,7 +136,7 @@ def _machine(cores: Sequence[Core], interval_s: float) -> list[Finding]:
 def _sandbox_and_image() -> list[Finding]:
     """Return findings about the sandbox and the disk space for the image."""
     try:
-        ready, cache = full_image(Catalogue()).ready, cache_folder()
+        ready, cache = image_for(Catalogue()).ready, cache_folder()
     except OSError as error:
         remedy = "set XDG_CACHE_HOME to a folder that you may write"
         return [sandbox(image_ready=False), Finding("disk for the image", "problem", str(error), remedy)]

@@ -81,7 +81,7 @@ class Progress:
         """Systems that do not conform, or failed too often to be tried again; in a fresh design, single cells that did."""
         failing = {system for system, count in self.failures.items() if count >= _FAILURES_TOLERATED}
         return failing | {
-            system for system in self.settings.design.systems if system.server in self.settings.nonconforming
+            system for system in self.settings.design.systems if system.build in self.settings.nonconforming
         }
 
     @property

@@ -88,7 +88,7 @@ def measure(
             block_s = (time.monotonic() - started) / measured if measured else expected_s
             if measured and number > profile.sure_blocks and time.monotonic() + block_s > deadline:
                 break
-            status = _status(number, min(least, most), most, reached, precision, block_s, deadline)
+            status = _status(number, profile, min(least, most), reached, precision, block_s, deadline)
             measure_next(settings, progress.excluded, status)
         for pause_s in _PAUSES_S:
             invalidated = progress.invalidated
@@ -142,12 +142,20 @@ def windows_in_block(settings: BlockSettings, cells: Collection[Cell]) -> int:
     return windows_count + searches_count * SEARCH_WINDOWS + sum(sliced(settings, cell) for cell in cells)
 
 
-def _status(block: int, least: int, most: int, reached: float, wanted: float, block_s: float, deadline: float) -> str:
-    """Return the status line, such as: Block 4 of about 9, ±3.1 % (wanted ±2.0 %), about 5 min 20 s left."""
+def _status(
+    block: int, profile: Profile, least: int, reached: float, wanted: float, block_s: float, deadline: float
+) -> str:
+    """Return the status line, such as: Block 4 of about 9, ±3.1 % (wanted ±2.0 %), about 5 min 20 s left.
+
+    Narrow intervals may end the run after `least` blocks, the budget may end it after `profile.sure_blocks`.
+    """
     needed = blocks_needed(reached, block - 1, wanted) if block > 1 else None
-    target = min(max(needed or least, least, block), most)
-    left = min((target - block + 1) * block_s, max(0.0, deadline - time.monotonic()))
-    sure = "" if least == most else "about "
-    known = math.isfinite(reached) and least != most
+    left_s = max(0.0, deadline - time.monotonic())
+    in_time = max(block - 1 + int(left_s / block_s), profile.sure_blocks)
+    target = max(block, min(max(needed or 0, least), profile.max_blocks, in_time))
+    left_s = min((target - block + 1) * block_s, left_s)
+    planned = least == profile.max_blocks
+    sure = "" if planned and target == least else "about "
+    known = math.isfinite(reached) and not planned
     precision = f", {format_half_width(reached)} (wanted {format_half_width(wanted)})" if known else ""
-    return f"Block {block} of {sure}{target}{precision}, {format_duration(left) if left else '0 s'} left"
+    return f"Block {block} of {sure}{target}{precision}, {format_duration(left_s) if left_s else '0 s'} left"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from runners.generators.registry import generator_named
 from runners.machine.facts import raise_open_files_limit
 from runners.machine.pinning import plan_pinning, plan_with_backend
 from runners.machine.pinning_plan import PinningPlan
+from runners.measure.conformance import image_for
 from runners.measure.design import DELAYS_MS, Cell, Design, design, load_shapes, own_load_shapes
 from runners.measure.fixed_rates import FixedRateLoad, with_rates
 from runners.measure.load import LeftOut, clamped
@@ -26,7 +27,7 @@ from runners.measure.server_cpus import (
     most_threads,
     with_server_cpus,
 )
-from runners.measure.this_machine import usable_cores
+from runners.measure.this_machine import command_at_hand, usable_cores
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue
 from runners.systems.host import client_ports
@@ -42,16 +43,26 @@ class RunPlan:
 
     Attributes
     ----------
-    run : the run in the ledger, whether it exists yet or not
-    design : the cells; rates that are planned from the machine's capacity are in it once the run exists
-    fixed_rate_loads : loads whose rates are planned when measuring starts, see :mod:`runners.measure.fixed_rates`
-    pinning : the CPUs of each role; as recorded once the run exists
-    threads, connections : of the load generator
-    left_out : numbers of connections that do not fit this machine
-    idle_s : seconds for which the idle machine is watched, where it is part of the question; else 0
-    load_levels : rates that are planned as shares of capacities when measuring starts, see :mod:`runners.measure.load_levels`
-    profiles : the amount of measuring by the parameter `profile`
-    steps : the numbers of server CPUs, where the experiment compares them
+    run : Run
+        The run in the ledger, whether it exists yet or not.
+    design : Design
+        The cells; rates that are planned from the machine's capacity are in it once the run exists.
+    fixed_rate_loads : Sequence[FixedRateLoad]
+        Loads whose rates are planned when measuring starts, see :mod:`runners.measure.fixed_rates`.
+    pinning : PinningPlan
+        The CPUs of each role; as recorded once the run exists.
+    threads, connections : int
+        Those of the load generator.
+    left_out : tuple[LeftOut, ...]
+        Numbers of connections that do not fit this machine.
+    idle_s : float
+        Seconds for which the idle machine is watched, where it is part of the question; else 0.
+    load_levels : LoadLevels | None
+        Rates that are planned as shares of capacities when measuring starts, see :mod:`runners.measure.load_levels`.
+    profiles : Mapping[str, Profile]
+        The amount of measuring by the parameter `profile`.
+    steps : CpuSteps | None
+        The numbers of server CPUs, where the experiment compares them.
     """
 
     run: Run
@@ -71,7 +82,7 @@ class RunPlan:
     @cached_property
     def servers(self) -> list[Server]:
         """The servers that take part, with that which shows what the load generator can pace."""
-        return servers_of(self.catalogue, self.design, [CEILING] if self.load_levels else [])
+        return servers_of(self.catalogue, self.design, _besides(self.load_levels))
 
     @cached_property
     def backends(self) -> list[Server]:
@@ -81,14 +92,12 @@ class RunPlan:
     @cached_property
     def generators(self) -> list[Generator]:
         """The load generators that take part, the run's own first."""
-        shapes = [cell.workload.shape.generator for cell in self.design.cells]
-        names = dict.fromkeys([self.parameters.generators[0], *(name for name in shapes if name)])
-        return [generator_named(name) for name in names]
+        return generators_of(self.design, self.parameters)
 
     @property
-    def tools(self) -> list[Server]:
-        """The load generators that are built from source, as folders of ``servers/``."""
-        return [self.catalogue.server(tool.built_by) for tool in self.generators if tool.built_by]
+    def built(self) -> list[Server]:
+        """The folders of ``servers/`` that are built: servers, backends, and load generators from source."""
+        return built_of(self.catalogue, self.design, self.load_levels, self.generators)
 
     @property
     def times_builds(self) -> bool:
@@ -150,6 +159,7 @@ def plan_run(
                 workloads,
                 floor=floor,
                 systems=parameters.systems,
+                variants=parameters.variants,
                 batch_sizes=batch_sizes or parameters.batch_sizes,
                 delays_ms=delays_ms,
                 counts=parameters.counts,
@@ -162,6 +172,10 @@ def plan_run(
         ),
         run.read().rates if run.exists else None,
     )
+    if not (run.exists or command_at_hand()):
+        # What reads the topology is in the image, and a run needs one of its own.
+        tools = generators_of(planned, parameters)
+        image_for(catalogue, built_of(catalogue, planned, load_levels, tools), tools).ensure()
     pinning = _pinning(run, parameters, behind=bool(backends_of(catalogue, planned)))
     steps = cpu_steps(parameters, pinning) if by_cpus else None
     planned = with_server_cpus(planned, steps, parameters.server_threads) if steps else planned
@@ -187,7 +201,26 @@ def plan_run(
 def servers_of(catalogue: Catalogue, design: Design, also: Sequence[Cell] = ()) -> list[Server]:
     """Return the servers of a design's systems, and of some cells besides."""
     systems = [*design.systems, *(cell.system for cell in also)]
-    return [catalogue.server(name) for name in dict.fromkeys(system.server for system in systems)]
+    return [catalogue.server(name) for name in dict.fromkeys(system.build for system in systems)]
+
+
+def generators_of(design: Design, parameters: Parameters) -> list[Generator]:
+    """Return the load generators of a design, the run's own first."""
+    shapes = [cell.workload.shape.generator for cell in design.cells]
+    names = dict.fromkeys([parameters.generators[0], *(name for name in shapes if name)])
+    return [generator_named(name) for name in names]
+
+
+def built_of(
+    catalogue: Catalogue, design: Design, load_levels: LoadLevels | None, generators: Iterable[Generator]
+) -> list[Server]:
+    """Return what is built for a design: its servers, their backends, and its load generators that are built from source."""
+    tools = [catalogue.server(tool.built_by) for tool in generators if tool.built_by]
+    return [*servers_of(catalogue, design, _besides(load_levels)), *backends_of(catalogue, design), *tools]
+
+
+def _besides(load_levels: LoadLevels | None) -> list[Cell]:
+    return [CEILING] if load_levels else []
 
 
 def also_with(cells: Sequence[Cell], design: Design) -> Design:

@@ -39,8 +39,10 @@ class CpuSteps:
 
     Attributes
     ----------
-    alone : counts on which the servers have their CPUs to themselves
-    shared : counts that reach into the load generator's CPUs; measured at fixed rates only
+    alone : tuple[int, ...]
+        Counts on which the servers have their CPUs to themselves.
+    shared : tuple[int, ...]
+        Counts that reach into the load generator's CPUs; measured at fixed rates only.
     """
 
     alone: tuple[int, ...]
@@ -124,8 +126,10 @@ def connections_for(parameters: Parameters, threads: int, *, chosen: bool) -> in
 
     Parameters
     ----------
-    threads : of a server, at most
-    chosen : whether the user gave the parameter
+    threads : int
+        Of a server, at most.
+    chosen : bool
+        Whether the user gave the parameter.
     """
     if parameters.shape:
         return AS_PUBLISHED.connections

@@ -16,7 +16,7 @@ from runners.machine.facts import Finding
 from runners.machine.pinning import plan_pinning, plan_with_backend
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.topology import LSTOPO, LSTOPO_PACKAGE, Core, Topology, format_cpu_list, parse_topology
-from runners.measure.conformance import full_image
+from runners.measure.conformance import image_for
 from runners.systems.catalogue import Catalogue
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
@@ -36,6 +36,18 @@ def usable_cores(affinity: Iterable[int] | None = None) -> list[Core]:
         As :func:`this_topology`.
     """
     return this_topology().usable(os.sched_getaffinity(0) if affinity is None else affinity)
+
+
+def cores_at_hand(affinity: Iterable[int]) -> list[Core]:
+    """Return the cores as :func:`usable_cores`, without making anything; where nothing reads the topology, one for each CPU.
+
+    Raises
+    ------
+    WrkbookError
+        When lstopo fails.
+    """
+    topology = topology_at_hand()
+    return topology.usable(affinity) if topology else [Core((cpu,)) for cpu in sorted(affinity)]
 
 
 def plan_here() -> PinningPlan:
@@ -159,7 +171,7 @@ def _in_image(*, ensured: bool) -> list[str]:
 
 
 def _image() -> Image:
-    return full_image(Catalogue())
+    return image_for(Catalogue())
 
 
 def _printed(command: list[str]) -> str:

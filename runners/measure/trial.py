@@ -22,8 +22,8 @@ from runners.measure.sampling import memory
 from runners.measure.window import in_one_piece
 from runners.systems.backend import Backend
 from runners.systems.host import wait_for_ports
+from runners.systems.manifest_tables import Service
 from runners.systems.process import ServerProcess
-from runners.systems.server_manifest import Service
 
 if TYPE_CHECKING:
     from runners.measure.design import BlockSettings
@@ -199,7 +199,7 @@ def sliced(settings: BlockSettings, cell: Cell) -> bool:
     if not settings.profile.slice_s or settings.design.fresh:
         return False
     workload = cell.workload
-    service = settings.artifacts[cell.system.server].server.service(workload.name, cell.system.codec)
+    service = settings.artifacts[cell.system.build].server.service(workload.name, cell.system.codec)
     generator = settings.source.generators[workload.shape.generator or settings.generator]
     return (
         generator.clock is not None
@@ -218,7 +218,7 @@ def can_be_suspended(workload: Workload, connections: int) -> bool:
 def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Trial:
     """Return a trial of block `number` with the head of its record; what its load generator sends is below `folder`."""
     system, workload = cell.system, cell.workload
-    service = settings.artifacts[system.server].server.service(workload.name, system.codec)
+    service = settings.artifacts[system.build].server.service(workload.name, system.codec)
     assert service is not None, "the design holds only what is served"
     request = contract_request(service.path, workload, settings.body_style, settings.seed)
     generator = workload.shape.generator or settings.generator
@@ -227,6 +227,7 @@ def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Tri
         system=system.name,
         server=system.server,
         codec=system.codec,
+        variant=system.variant,
         control=system.control,
         workload=workload.label,
         workload_name=workload.name,

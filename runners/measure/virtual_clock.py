@@ -100,9 +100,13 @@ class ProcessSuspender:
 
     Attributes
     ----------
-    intervals : when they ran, as pairs of moments of the monotonic clock
-    used_s : role → CPU time that its processes had used when they were last suspended; of exited processes, the last reading
-    late_s : role → CPU time that its processes used while they should have stood still
+    intervals : list[tuple[float, float]]
+        When they ran, as pairs of moments of the monotonic clock.
+    used_s : dict[str, float]
+        Role → CPU time that its processes had used when they were last suspended; of exited processes, the last
+        reading.
+    late_s : dict[str, float]
+        Role → CPU time that its processes used while they should have stood still.
     """
 
     def __init__(self, clock: VirtualClock, generator: Processes, server: Processes, running_since: float) -> None:

@@ -8,9 +8,12 @@ from typing import Any, Protocol, TypeVar
 from IPython.display import display
 from IPython.utils.capture import capture_output
 
+from runners.analyse.results import Results
 from runners.core.records import SMOKE_PROFILE
+from runners.present import sessions
 from runners.present.kit.markup import Fragment, joined, unbroken
-from runners.present.narrative import SMOKE, Narrative
+from runners.present.kit.theme import Chart
+from runners.present.kit.wording import SMOKE, Narrative
 
 Shown = TypeVar("Shown", contravariant=True)
 
@@ -30,8 +33,8 @@ class Subject(Protocol[Shown]):
     def message(self, results: Shown, /) -> str:
         """Return the title of the main chart: what there is to see in it."""
 
-    def main_chart(self, results: Shown, /) -> object:
-        """Return the main chart."""
+    def main_chart(self, results: Shown, /) -> Chart:
+        """Return the main chart; its title becomes the message."""
 
     def how_sure(self, results: Shown, /) -> Sequence[str]:
         """Return at most three sentences about intervals, control, valid trials and n."""
@@ -45,29 +48,38 @@ class Answer:
 
     Parameters
     ----------
-    subject : what the notebook is about
-    waiting : that first line
+    subject : Subject[Any]
+        What the notebook is about.
+    waiting : str
+        The first line, until the answer is known.
     """
 
     def __init__(self, subject: Subject[Any], waiting: str = "Not measured yet: run all cells.") -> None:
         self._subject = subject
-        first = [Narrative([waiting]), *[Fragment("", "")] * 3]
+        first = [Narrative([waiting]), *[Fragment("", "")] * 2]
         self._places = [display(each, display_id=True) for each in first]  # type: ignore[no-untyped-call]
 
     def fill(self, results: Any) -> None:  # noqa: ANN401  (of whatever kind the subject takes)
         """Put the answer, its table, its chart and how sure it is in the place of the first line."""
         subject = self._subject
         smoke = [said([SMOKE])] if results.profile == SMOKE_PROFILE else []
+        chart = subject.main_chart(results)
+        chart.title = subject.message(results)
         shown: list[object] = [
             joined(*smoke, answer_line(subject.answer(results)), subject.decision_table(results)),
-            title_line(subject.message(results)),
-            subject.main_chart(results),
-            joined(heading("How sure"), said(subject.how_sure(results))),
+            chart,
+            joined(heading("How sure"), said(subject.how_sure(results)), *_sessions(results)),
         ]
         for place, each in zip(self._places, shown, strict=True):
             if place is not None:
                 data, metadata = _bundle(each)
                 place.update(data, raw=True, metadata=metadata)
+
+
+def _sessions(results: Any) -> list[Fragment]:  # noqa: ANN401  (as above)
+    """Return the chart of the sessions, where the results are of several."""
+    chart = sessions.figure(results) if isinstance(results, Results) else None
+    return [chart.fragment] if chart else []
 
 
 def published(results: Any, subject: Subject[Any]) -> tuple[str, list[str]]:  # noqa: ANN401  (as above)
@@ -82,11 +94,6 @@ def published(results: Any, subject: Subject[Any]) -> tuple[str, list[str]]:  # 
 def answer_line(text: str) -> Fragment:
     """Return the answer as a line in bold."""
     return Fragment(f'<p class="wb-headline wb-answer"><strong>{unbroken(text)}</strong></p>', text)
-
-
-def title_line(text: str) -> Fragment:
-    """Return the title of a chart, in the place of a heading that would stand in the report's contents."""
-    return Fragment(f'<p class="wb-message">{unbroken(text)}</p>', text)
 
 
 def heading(text: str) -> Fragment:

@@ -7,6 +7,8 @@ import math
 from runners.analyse.results import Results
 from runners.core.units import format_half_width, listing
 from runners.present.kit.frames import ordered, without_control
+from runners.present.kit.wording import sentence
+from runners.present.sessions import THIS_SESSION, sure
 from runners.stats.verdicts import SMALLEST_BAND
 
 _SHOWN_REASONS = 2
@@ -22,28 +24,32 @@ def _intervals(results: Results) -> str:
     widths = ((rows["ratio_high"] - rows["ratio_low"]) / 2 / rows["ratio"]).dropna()
     if widths.empty:
         return "No ratio of this run has an interval."
-    widest = float(widths.max())
-    aim = results.precision_ratio
-    reached = "" if widest <= aim else f", {format_half_width(aim)} was the aim"
-    return (
-        "Intervals are 95 % and cover this session only; "
-        f"the widest interval of a ratio is {format_half_width(widest)}{reached}."
-    )
+    if known := sure(results):
+        return known
+    widest, middle, aim = float(widths.max()), float(widths.median()), results.precision_ratio
+    said = f"ratios {format_half_width(middle)} in the median, {format_half_width(widest)} at the widest"
+    reached = "" if widest <= aim else f" (aim {format_half_width(aim)})"
+    return sentence(f"{THIS_SESSION}: {said}", reached)
 
 
 def _control(results: Results) -> str:
-    floors = [ratio - 1 for ratio in results.noise_floor_ratio.values() if math.isfinite(ratio)]
+    floors = {name: ratio - 1 for name, ratio in results.noise_floor_ratio.items() if math.isfinite(ratio)}
     if not floors:
         return "The noise of this run is unknown: the control has no interval."
-    most = max(floors)
-    band = max(SMALLEST_BAND, most)
-    text = f"The control, one system launched twice, differs from itself by at most {100 * most:.1f} %"
-    return f"{text}; the noise band is {format_half_width(band)}."
+    most = max(floors, key=lambda name: floors[name])
+    where = f" ({most})" if len(floors) > 1 else ""
+    text = f"The control, one system launched twice, differs from itself by at most {100 * floors[most]:.1f} %{where}"
+    least = (
+        f"; smaller differences than {100 * SMALLEST_BAND:.0f} % are not reported"
+        if floors[most] < SMALLEST_BAND
+        else ""
+    )
+    return f"{text}{least}."
 
 
 def validity(results: Results) -> str:
     """Return the sentence about n, the number of valid trials, and the reasons why others are void."""
-    cells = results.cells
+    cells = results.own_cells
     made, valid = int(cells["launches_made_count"].sum()), int(cells["launches_count"].sum())
     if not made:
         return ""
@@ -57,8 +63,9 @@ def validity(results: Results) -> str:
     parts = [f"{trials} void ({listing([*reasons[:_SHOWN_REASONS], *more])})"] if trials else []
     parts += [f"{made - valid - trials} failed"] if made - valid - trials > 0 else []
     counts = without_control(cells).loc[lambda rows: rows["status"] == "ok", "launches_count"].astype(int)
-    n = "" if counts.empty else f", n = {_span(int(counts.min()), int(counts.max()))} a cell"
-    return f"{valid} of {made} trials are valid{n}{''.join(f'; {part}' for part in parts)}."
+    n = "" if counts.empty else f", n = {_span(int(counts.min()), int(counts.max()))} launches a cell"
+    whose = "In this session " if results.others else ""
+    return f"{whose}{valid} of {made} trials are valid{n}{''.join(f'; {part}' for part in parts)}."
 
 
 def _span(low: int, high: int) -> str:

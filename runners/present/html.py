@@ -20,7 +20,7 @@ from PIL import Image
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from traitlets.config import Config
 
-from runners.present.kit.folding import fold
+from runners.present.kit.folding import fold, leave_out_empty
 from runners.present.kit.markup import REPORT, TEMPLATES, style, unbroken
 from runners.present.kit.svg import keep_inert
 
@@ -53,12 +53,18 @@ def write_report(
 
     Parameters
     ----------
-    notebook_path : executed notebook; cells tagged ``hide-report`` are left out, and so is what was printed
-    html_path : file to write
-    title : of the report; it takes the place of the notebook's own first heading
-    headline : the one sentence under the title
-    facts : what the title block states, for example date, profile and machine
-    links : name → relative path, for example of the index or the raw data
+    notebook_path : Path
+        Executed notebook; cells tagged ``hide-report`` are left out, and so is what was printed.
+    html_path : Path
+        File to write.
+    title : str
+        Title of the report; it takes the place of the notebook's own first heading.
+    headline : str
+        The one sentence under the title.
+    facts : Mapping[str, str] | None
+        What the title block states, for example date, profile and machine.
+    links : Mapping[str, str] | None
+        Name → relative path, for example of the index or the raw data.
 
     Raises
     ------
@@ -154,6 +160,7 @@ def _prepare(body: BeautifulSoup) -> list[Entry]:
         anchor.decompose()
     if first := body.find("h1"):
         first.decompose()
+    leave_out_empty(body)
     fold(body)
     for scroll in body.select(".wb-scroll"):
         head = scroll.find("tr")

@@ -12,7 +12,8 @@ from runners.core.records import CONTROL
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, shortened, shortlist
 from runners.present.kit.frames import is_fixed_rate, measured, without_control
 from runners.present.kit.markup import Fragment, folded, joined
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
+from runners.stats.pooling import LEAST_SESSIONS
 
 MOST_VISIBLE = 5
 _OFTEN = 0.1
@@ -62,7 +63,7 @@ def _failures(results: Results) -> list[str]:
     cells, found = without_control(results.cells), []
     for status, rows in cells[cells["status"] != "ok"].groupby("status", sort=False):
         places = shortlist([_place(row) for row in rows.to_dict("records")], 2)
-        found.append(f"No number for {places}: {shortened(str(status), _LONGEST_REASON)}.")
+        found.append(f"No number for {places}: {shortened(str(status), _LONGEST_REASON)}.".replace("….", "…"))
     failing = cells[(cells["status"] == "ok") & (cells["errors_count"] > 0)]
     if len(failing):
         places = shortlist([f"{_place(row)} {int(row['errors_count'])}" for row in failing.to_dict("records")])
@@ -102,7 +103,12 @@ def _session(results: Results) -> str:
         return ""
     speed = results.trials["speed_ratio"].dropna()
     seen = f", and its CPUs ran at {amount(speed.mean(), PERCENT)} of their undisturbed speed" if len(speed) else ""
-    return f"The machine is virtual and shares its hardware{seen}: repeat the run in another hour."
+    advice = (
+        "other hours give other ratios"
+        if len(results.others) + 1 >= LEAST_SESSIONS
+        else "repeat the run in another hour"
+    )
+    return f"The machine is virtual and shares its hardware{seen}: {advice}."
 
 
 def _closed_loop(results: Results) -> str:
@@ -162,7 +168,8 @@ def _precision(results: Results) -> list[str]:
     rows = results.comparisons[results.comparisons["family"] != "other"]
     widths = ((rows["ratio_high"] - rows["ratio_low"]) / 2 / rows["ratio"]).dropna()
     wide = rows.loc[widths[widths > results.precision_ratio].index] if len(widths) else rows.iloc[:0]
-    if wide.empty:
+    # The aim is that of one session.
+    if wide.empty or len(results.others) + 1 >= LEAST_SESSIONS:
         return []
     row = rows.loc[widths.idxmax()]
     names = [name if name != CONTROL else "the control" for name in (row["system_a"], row["system_b"])]

@@ -17,7 +17,7 @@ from runners.core.records import PERCENTILES
 from runners.core.units import PERCENT, RATES, TIMES, amount, format_duration, listing, quantity_parts
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.kit.theme import HUES, QUIET, Chart, panels, themed
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
 from runners.stats.histograms import EVERY_S, STALL_S, stalled_response_s
 
 _ONE_ONLY = Narrative(["This run measured no load generator against a server whose response times are known."]).fragment

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 
 import pandas as pd
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED
 from runners.core.run_manifest import CoreFacts, MachineSurvey, PreflightFinding
-from runners.core.units import PERCENT, RATES, TIMES, amount, listing, quantity, quantity_parts
+from runners.core.units import PERCENT, TIMES, amount, listing, quantity_parts
 from runners.machine.topology import format_cpu_list
 from runners.present.kit.frames import measured, without_control
 from runners.present.kit.markup import Box, Cell, Fragment, Frame, Group, map_of, table
 from runners.present.kit.theme import HUES, QUIET, Chart, mixed, panels, themed
 
 _ROLES = {"server": HUES[0], "generator": HUES[1], "backend": HUES[3], "housekeeping": HUES[2]}
+_NAMES = {"server": "servers", "generator": "load generator", "backend": "backend", "housekeeping": "notebook"}
 _PALE = 0.5
 _DENSE_CPUS = 64
-_SLOW = 0.9
 _MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "problem": ("✕ problem", "bad")}
 
 
@@ -39,11 +38,11 @@ def topology(about: MachineSurvey, pinning: Mapping[str, Sequence[int]]) -> Frag
         )
         for (package, node), group in groupby(cores, key=lambda core: (core.package, core.node))
     ]
-    names = {role: f"{role}: CPU {format_cpu_list(cpus)}" for role, cpus in roles.items()}
+    names = {role: f"{_NAMES[role]}: {_cpus(cpus)}" for role, cpus in roles.items()}
     legend = [(Box("", [_color(role)]), name) for role, name in names.items()]
     unused = {cpu for core in cores for cpu in core.cpus}.difference(*roles.values())
-    legend += [(Box(""), f"may not be used: CPU {format_cpu_list(unused)}")] if unused else []
-    legend += [(Box("×"), f"offline: CPU {format_cpu_list(about.offline_cpus)}")] if about.offline_cpus else []
+    legend += [(Box(""), f"may not be used: {_cpus(unused)}")] if unused else []
+    legend += [(Box("×"), f"offline: {_cpus(about.offline_cpus)}")] if about.offline_cpus else []
     legend += [
         (Box(_mark(kind)), f"a core of a slower kind{f': {name}' if name else ''}")
         for kind in sorted({core.kind for core in cores} - {0})
@@ -74,7 +73,12 @@ def _caches(cores: Sequence[CoreFacts], roles: Mapping[str, set[int]]) -> list[F
 
 def _cpu(cpu: int, roles: Mapping[str, set[int]]) -> Box:
     own = [role for role, cpus in roles.items() if cpu in cpus]
-    return Box(str(cpu), [_color(role) for role in own], f"CPU {cpu}: {listing(own) if own else 'may not be used'}")
+    words = listing([_NAMES[role] for role in own]) if own else "may not be used"
+    return Box(str(cpu), [_color(role) for role in own], f"CPU {cpu}: {words}")
+
+
+def _cpus(cpus: Collection[int]) -> str:
+    return f"CPU{'' if len(cpus) == 1 else 's'} {format_cpu_list(cpus)}"
 
 
 def _color(role: str) -> str:
@@ -92,7 +96,7 @@ def idle_speed(samples: pd.DataFrame) -> Chart:
     cpus = sorted(samples["cpu"].unique()) if len(samples) else []
     chart, axes = panels(
         [f"CPU {cpu}" for cpu in cpus],
-        [6] * len(cpus),
+        [3] * len(cpus),
         title="How steady is the idle machine?",
         caption="Speed of the same small piece of work, in tenths of a second, as a share of the best seen on that CPU.",
         description="; ".join(
@@ -105,6 +109,8 @@ def idle_speed(samples: pd.DataFrame) -> Chart:
         ax.axhline(100, color=QUIET, linewidth=0.8)
         ax.plot(rows["at_s"], 100 * speed, color=HUES[0], linewidth=1.2)
         ax.set_ylim(0, 110)
+        ax.set_yticks([0, 50, 100])
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
         ax.set_xlabel("s")
     return chart
@@ -153,55 +159,6 @@ def delays(results: Results) -> Fragment:
     heads = [("system", ""), ("delay", ""), ("median", "95 % interval"), ("off by", ""), ("", "of the delay")]
     return table(
         "Known delays", [*heads, ("p99", ""), ("Little's law", "rate × mean, after the first delay")], [Group("", rows)]
-    )
-
-
-def sentences(results: Results, idle: pd.DataFrame, ceiling_of: str) -> list[str]:
-    """Return sentences about the machine: its quiet, the load generator's ceiling, and the accuracy of its clock."""
-    found = [_ceiling(results, ceiling_of), _truth(results), _quiet(idle)]
-    return [text for text in found if text]
-
-
-def _quiet(samples: pd.DataFrame) -> str:
-    parts = [
-        f"CPU {cpu} at {amount(speed.mean(), PERCENT)} of its best speed, below {_SLOW:.0%} for "
-        f"{amount(float((speed < _SLOW).mean()), PERCENT)} of the time"
-        for cpu, speed in _speeds(samples).items()
-    ]
-    return f"Idle, the machine ran {listing(parts)}." if parts else ""
-
-
-def _ceiling(results: Results, system: str) -> str:
-    """Return the sentence about the load generator's ceiling, against a server that does next to nothing."""
-    rows = without_control(measured(results.cells))
-    rows = rows[(rows["system"] == system) & ~rows["workload"].str.contains("@")]
-    if rows.empty:
-        return ""
-    row = rows.loc[rows["throughput_rps"].idxmax()]
-    rate = quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
-    if row["bottleneck"] in GENERATOR_LIMITED:
-        return f"The load generator's ceiling here is {rate} of {row['workload']}: what comes near it says little of a server."
-    busy = f"{amount(row['generator_busy_fraction'], PERCENT)} of its CPUs' time"
-    limit = {
-        "server": f"the fixed response of {system} was the limit",
-        "unsaturated": f"neither it nor {system} was busy all the time",
-    }
-    return (
-        f"The load generator's ceiling here is not below {rate} of {row['workload']}, at which it used {busy}: "
-        f"{limit.get(row['bottleneck'], 'something else was the limit')}."
-    )
-
-
-def _truth(results: Results) -> str:
-    rows = delayed(results)
-    if rows.empty:
-        return ""
-    off = rows["p50_s"] - rows["nominal_s"]
-    worst = rows.loc[off.abs().idxmax()]
-    return (
-        f"Known delays of {listing([amount(value, TIMES) for value in sorted(rows['nominal_s'].unique())])} come out of the "
-        f"histograms as medians that are off by {amount(off.min(), TIMES)} to {amount(off.max(), TIMES)}, most for "
-        f"{worst['system']} at {amount(worst['nominal_s'], TIMES)}; the servers' own timers and work are part of that."
     )
 
 

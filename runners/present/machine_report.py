@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+
 from runners.analyse.load_generators import driven
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.units import PERCENT, RATES, TIMES, amount, quantity
+from runners.machine.topology import format_cpu_list
 from runners.present import how_sure as certainty, load_generators, machine
 from runners.present.kit.decision import note
 from runners.present.kit.frames import measured, without_control
@@ -28,14 +31,14 @@ def answer(results: Results) -> str:
     if row is None:
         return f"The load generator's ceiling on this machine is not known{rest}."
     rate = quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
-    least = "" if row["bottleneck"] in GENERATOR_LIMITED else "at least "
-    return f"On this machine the load generator drives {least}{rate}{rest}."
+    limited = row["bottleneck"] in GENERATOR_LIMITED
+    return f"On this machine the load generator drives {'at most' if limited else 'at least'} {rate}{rest}."
 
 
 def _ceiling(results: Results) -> dict[str, Any] | None:
-    """Return the cell of the fixed response, which is the first system, in the run's own load."""
+    """Return the cell with the highest throughput in the run's own load: a server that does next to nothing."""
     rows = without_control(measured(results.cells))
-    rows = rows[(rows["system"] == results.baseline) & (rows["shape"] == "")]
+    rows = rows[rows["shape"] == ""]
     return None if rows.empty else rows.loc[rows["throughput_rps"].idxmax()].to_dict()
 
 
@@ -67,7 +70,7 @@ def ceilings(results: Results) -> list[str]:
     row, found = _ceiling(results), []
     if row is not None and row["bottleneck"] not in GENERATOR_LIMITED:
         busy = amount(float(row["generator_busy_fraction"]), PERCENT)
-        found.append(f"The load generator used {busy} of its CPUs for that: {results.baseline} was the limit.")
+        found.append(f"The load generator used {busy} of its CPUs for that: {row['system']} was the limit.")
     rows = driven(results.cells)
     if len(rows) > 1:
         rows = rows.sort_values("throughput_rps", ascending=False)
@@ -76,6 +79,26 @@ def ceilings(results: Results) -> list[str]:
             f"Against the same fixed response, {ends[0]} is the most that a load generator drives and {ends[-1]} the least."
         )
     return found
+
+
+def placement(results: Results) -> list[str]:
+    """Return the sentence about how many CPUs servers and load generator have, and which CPUs have several roles."""
+    seen, roles = results.manifest.about_machine, results.cpus
+    if seen is None:
+        return []
+    every = [cpu for cpus in roles.values() for cpu in cpus]
+    total, shared = sum(len(core.cpus) for core in seen.cores), {cpu for cpu in every if every.count(cpu) > 1}
+    several = f"; CPU {format_cpu_list(shared)} {'has' if len(shared) == 1 else 'have'} several roles" if shared else ""
+    counts = [len(roles.get(role, ())) for role in ("server", "generator")]
+    return [f"Of {total} CPUs servers have {counts[0]} and the load generator {counts[1]}{several}."]
+
+
+def driven_cells(results: Results) -> pd.DataFrame:
+    """Return the cells in which a load generator drives a server as fast as it can: those without a known delay or a rate."""
+    cells = results.cells
+    cells = cells[cells["offered_rps"].isna()] if "offered_rps" in cells else cells
+    delayed = machine.delayed(results)["workload"]
+    return cells[~cells["workload"].isin(delayed)]
 
 
 def times(results: Results) -> list[str]:
@@ -97,4 +120,4 @@ def _delays(results: Results) -> list[str]:
 
 def conclusions(results: Results) -> list[str]:
     """Return the sentences of all further questions."""
-    return [*ceilings(results), *times(results)]
+    return [*placement(results), *ceilings(results), *times(results)]

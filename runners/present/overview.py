@@ -34,15 +34,16 @@ class IndexEntry:
 
     Attributes
     ----------
-    experiment : what it belongs to; rows are in the order of these names
-    title : of the experiment, for people
-    date : when it started, ISO 8601
-    headline : its answer
-    report : path of the report from the index page; empty where there is none
-    links : name → path of what else there is, for example the history
-    leads : the leader's throughput over that of the next system, run by run, oldest first
-    lead_text : what the last of them is
-    runs_count : runs of the experiment
+    experiment : str
+        Rows are in the order of these names.
+    report : str
+        Path of the report from the index page; empty where there is none.
+    links : Mapping[str, str]
+        Name → path of what else there is, for example the history.
+    leads : Sequence[float]
+        The leader's throughput over that of the next system, run by run, oldest first.
+    lead_text : str
+        The last of them in words.
     """
 
     experiment: str
@@ -178,8 +179,9 @@ def ratios_table(runs: Sequence[HistoryRun]) -> Fragment:
     for workload in _workloads(runs):
         found = [{ratio.system: ratio for ratio in run.ratios if ratio.workload == workload} for run in runs]
         leaders = [next((ratio.leader for ratio in own.values()), "") for own in found]
+        orders = [sorted(own, key=lambda name, own=own: -own[name].interval.value) for own in found]  # type: ignore[misc]
         names = dict.fromkeys(
-            name for leader, own in zip(leaders, found, strict=True) for name in (leader, *own) if name
+            filter(None, (name for pair in zip(leaders, orders, strict=True) for name in (pair[0], *pair[1])))
         )
         rows = [
             [

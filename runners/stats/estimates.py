@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
 from runners.core.records import Interval
 from runners.stats import histograms
 
@@ -37,11 +37,16 @@ class Comparison:
     p_value: float
     blocks_count: int
 
+    @property
+    def freedom(self) -> float:
+        """Return the degrees of freedom of a paired interval."""
+        return self.blocks_count - 1
+
 
 def critical_value(systems_count: int, freedom: float) -> float:
     """Return the half-width, in standard errors, of simultaneous 95 % intervals of the differences among some systems."""
     pairs_count = max(1, math.comb(systems_count, 2))
-    return float(stats.t.ppf(1 - (1 - CONFIDENCE) / 2 / pairs_count, freedom))
+    return float(special.stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2 / pairs_count))
 
 
 def mean_interval(values: Launches, systems_count: int = 2) -> Interval:
@@ -97,7 +102,7 @@ def compare(
     apart = apart[~np.isnan(apart)]
     interval = mean_interval(apart, systems_count)
     error = float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
-    p_value = _p_value(interval.value, error, len(apart) - 1)
+    p_value = p_value_of(interval.value, error, len(apart) - 1)
     return Comparison(_exponential(interval) if kind == "ratio" else interval, p_value, len(apart))
 
 
@@ -118,7 +123,9 @@ def compare_unpaired(first: Launches, second: Launches) -> Comparison:
     freedom = float(squares.sum() ** 2 / (squares**2 / freedoms).sum()) if squares.any() else 1.0
     error = math.sqrt(squares.sum())
     arm = critical_value(2, freedom) * error
-    return Comparison(_exponential(Interval(apart, apart - arm, apart + arm)), _p_value(apart, error, freedom), fewest)
+    return Comparison(
+        _exponential(Interval(apart, apart - arm, apart + arm)), p_value_of(apart, error, freedom), fewest
+    )
 
 
 def ratio_of(first: Interval, second: Interval) -> Interval:
@@ -159,10 +166,11 @@ def log_arm(value: float, end: float) -> float:
     return abs(math.log(end / value)) if 0 < end < math.inf else math.inf
 
 
-def _p_value(mean: float, standard_error: float, freedom: float) -> float:
+def p_value_of(mean: float, standard_error: float, freedom: float) -> float:
+    """Return the two-sided p-value of "the mean is 0"."""
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0
-    return float(2 * stats.t.sf(abs(mean) / standard_error, freedom))
+    return float(2 * special.stdtr(freedom, -abs(mean) / standard_error))
 
 
 def _finite(values: Launches) -> Floats:
@@ -189,7 +197,10 @@ def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict
     """Return block → service times of a cell's sound trials; `latency` as in :class:`runners.analyse.tables.Tables`."""
     rows = latency[(latency["system"] == system) & (latency["workload"] == workload)]
     groups = rows.groupby("block")
-    return {int(block): Histogram(tuple(group["value_us"]), tuple(group["count"])) for block, group in groups}
+    return {
+        int(block): Histogram(tuple(group["value_us"].tolist()), tuple(group["count"].tolist()))
+        for block, group in groups
+    }
 
 
 def percentile_intervals(launches: Sequence[Histogram], wanted: Sequence[float]) -> dict[float, Interval]:
@@ -202,8 +213,8 @@ def percentile_intervals(launches: Sequence[Histogram], wanted: Sequence[float])
     if not filled:
         return dict.fromkeys(wanted, UNKNOWN)
     merged = histograms.merge(filled)
-    values = histograms.percentiles(merged.values_us, merged.counts, wanted)
-    each = np.array([histograms.percentiles(launch.values_us, launch.counts, wanted) for launch in filled])
+    values = histograms.percentiles(*merged.arrays, wanted)
+    each = np.array([histograms.percentiles(*launch.arrays, wanted) for launch in filled])
     return {
         percentile: around(value * 1e-6, own) if histograms.estimable(merged.total_count, percentile) else UNKNOWN
         for percentile, value, own in zip(wanted, values.tolist(), each.T, strict=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
 
 MIN_SAMPLES_BEYOND = 10
 # HdrHistogram V2, compressed and not, in the encoding of all of its libraries.
@@ -39,7 +39,7 @@ def correct(histogram: Histogram, expected_us: int) -> Histogram:
         The interval E, at least 1.
     """
     _check_interval(expected_us)
-    values, counts = _arrays(histogram)
+    values, counts = histogram.arrays
     if not len(values) or values[-1] < 2 * expected_us:
         return histogram
     rows = int(values[-1]) // expected_us + 1
@@ -62,7 +62,7 @@ def recover(histogram: Histogram, expected_us: int) -> Histogram:
         When no raw histogram leads to this one with this interval.
     """
     _check_interval(expected_us)
-    values, counts = _arrays(histogram)
+    values, counts = histogram.arrays
     if not len(values):
         return histogram
     place = np.searchsorted(values, values + expected_us)
@@ -76,7 +76,7 @@ def recover(histogram: Histogram, expected_us: int) -> Histogram:
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:
     """Merge the samples of several histograms."""
-    parts = [_arrays(histogram) for histogram in histograms]
+    parts = [histogram.arrays for histogram in histograms]
     if not parts:
         return Histogram((), ())
     all_values = np.concatenate([values for values, _ in parts])
@@ -203,10 +203,6 @@ def _zigzag_numbers(payload: bytes) -> Iterator[int]:
 def _check_interval(expected_us: int) -> None:
     if expected_us < 1:
         raise ValueError(f"an expected interval has at least 1 µs, not {expected_us}")
-
-
-def _arrays(histogram: Histogram) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return np.array(histogram.values_us, dtype=np.int64), np.array(histogram.counts, dtype=np.int64)
 
 
 def _histogram(values: NDArray[np.int64], counts: NDArray[np.int64]) -> Histogram:

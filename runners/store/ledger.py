@@ -30,6 +30,7 @@ from runners.store.migrations import RUN_MIGRATIONS, TRIAL_MIGRATIONS, Migration
 
 # The run that comes with the project: every notebook, measured on one machine.
 REFERENCE = "reference"
+_OF_THE_REFERENCE = re.compile(rf"{REFERENCE}(-\d+)?")
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SEAL = "sha256"
 _REMEASURE = "delete its block's folder: --run-id measures another one in its place"
@@ -55,6 +56,11 @@ def check_run_id(run_id: str) -> str:
             f"{run_id!r} cannot be a run-id", "use 1 to 64 letters, digits, - and _, starting with a letter or digit"
         )
     return run_id
+
+
+def is_reference(run_id: str) -> bool:
+    """Return whether a run came with the project, from another machine: ``reference``, or a further session, ``reference-2`` …."""
+    return bool(_OF_THE_REFERENCE.fullmatch(run_id))
 
 
 @dataclass(frozen=True)
@@ -136,24 +142,33 @@ class Run:
         # By number: as texts, block-1000 stands before block-999.
         return sorted((path for path in self.folder.glob("block-*") if path.name[6:].isdigit()), key=_number)
 
-    def trials(self) -> Iterator[TrialRecord]:
-        """Yield all trials of the run, block by block.
+    @property
+    def trial_files(self) -> list[Path]:
+        """Return the files of all trials, block by block."""
+        return [path for folder in self._block_folders() for path in sorted(folder.glob("*.json.xz"))]
 
-        Raises
-        ------
-        WrkbookError
-            When a record is truncated, edited into something else, or of another schema: it names the file.
-        """
-        for path in (path for folder in self._block_folders() for path in sorted(folder.glob("*.json.xz"))):
-            try:
-                content: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
-            except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
-                raise WrkbookError(f"the record {path} is damaged: {error}", _REMEASURE) from error
-            seal = content.pop(_SEAL, None)
-            known = content.get("schema") in {TRIAL_SCHEMA, *TRIAL_MIGRATIONS}
-            if known and seal != _digest(content):
-                raise WrkbookError(f"the record {path} is not what was measured: it was edited", _REMEASURE)
-            yield _validated(TrialRecord, content, path, TRIAL_SCHEMA, TRIAL_MIGRATIONS, _REMEASURE)
+    def trials(self) -> Iterator[TrialRecord]:
+        """Yield all trials of the run, block by block; see :func:`read_trial`."""
+        return map(read_trial, self.trial_files)
+
+
+def read_trial(path: Path) -> TrialRecord:
+    """Return the trial of one file.
+
+    Raises
+    ------
+    WrkbookError
+        When the record is truncated, edited into something else, or of another schema: it names the file.
+    """
+    try:
+        content: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
+    except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
+        raise WrkbookError(f"the record {path} is damaged: {error}", _REMEASURE) from error
+    seal = content.pop(_SEAL, None)
+    known = content.get("schema") in {TRIAL_SCHEMA, *TRIAL_MIGRATIONS}
+    if known and seal != _digest(content):
+        raise WrkbookError(f"the record {path} is not what was measured: it was edited", _REMEASURE)
+    return _validated(TrialRecord, content, path, TRIAL_SCHEMA, TRIAL_MIGRATIONS, _REMEASURE)
 
 
 def _validated(

@@ -128,6 +128,16 @@ def run_from_8(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | {"schema": "wrkbook.run/9"}
 
 
+def run_from_9(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 9 as one of schema 10, whose systems may be tuned builds."""
+    return manifest | {"schema": "wrkbook.run/10"}
+
+
+def trial_from_8(trial: dict[str, Any]) -> dict[str, Any]:
+    """Return a trial of schema 8 as one of schema 9, whose system may be a tuned build."""
+    return trial | {"schema": "wrkbook.trial/9"}
+
+
 def trial_from_7(trial: dict[str, Any]) -> dict[str, Any]:
     """Return a trial of schema 7 as one of schema 8, which sums over the CPUs of a role and has numbers of server CPUs."""
     cpus = {role: [str(cpu) for cpu in parse_cpu_list(text)] for role, text in trial["cpus"].items()}
@@ -161,11 +171,13 @@ RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/6": run_from_6,
     "wrkbook.run/7": run_from_7,
     "wrkbook.run/8": run_from_8,
+    "wrkbook.run/9": run_from_9,
 }
 TRIAL_MIGRATIONS: Migrations = {
     "wrkbook.trial/5": trial_from_5,
     "wrkbook.trial/6": trial_from_6,
     "wrkbook.trial/7": trial_from_7,
+    "wrkbook.trial/8": trial_from_8,
 }
 
 

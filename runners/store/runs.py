@@ -6,21 +6,21 @@ A run is complete, being measured, interrupted at a block, or void.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from runners.core.errors import WrkbookError
 from runners.core.project import COMPARING, PROCESSED, RAW
-from runners.core.records import SUMMARY_SCHEMA
+from runners.core.summaries import ComparisonSummary, RunSummary, comparison_summary, run_summary
 from runners.store.ledger import Run, runs
 
 # Marks beside a run's records, which themselves say nothing of it. A run without either is complete.
 _UNFINISHED, _VOID = ".unfinished", ".void"
+COMPLETE, VOID = "complete", "void"
+"""States of a run that has ended."""
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def state(run: Run) -> str:
     if mark.exists():
         doing = "measuring" if _is_locked(mark) else "interrupted at"
         return f"{doing} block {_next(run)}"
-    return "void" if (run.folder / _VOID).exists() else "complete"
+    return VOID if (run.folder / _VOID).exists() else COMPLETE
 
 
 def kept(run: Run) -> str:
@@ -122,10 +122,18 @@ def comparison_folder(a: Run, b: Run, base: Path = PROCESSED) -> Path:
     return base / COMPARING / f"{a.run_id}--{b.run_id}" / a.experiment
 
 
-def read_summary(folder: Path, schema: str = SUMMARY_SCHEMA) -> dict[str, Any] | None:
-    """Return the ``summary.json`` of a run or a comparison; None without one of this schema."""
+def read_summary(folder: Path) -> RunSummary | None:
+    """Return the ``summary.json`` of a run; None without one of this schema."""
+    return run_summary(_summary(folder))
+
+
+def read_comparison(folder: Path) -> ComparisonSummary | None:
+    """Return the ``summary.json`` of two compared runs; None without one of this schema."""
+    return comparison_summary(_summary(folder))
+
+
+def _summary(folder: Path) -> bytes:
     try:
-        found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return found if found.get("schema") == schema else None
+        return (folder / "summary.json").read_bytes()
+    except OSError:
+        return b""

@@ -1,23 +1,21 @@
-"""Build a server inside the image, once for each state of its sources and each CPU level; read its components' versions."""
+"""Build a server inside the image, once for each state of its sources and each CPU level."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import platform
-import re
 import subprocess
 import time
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
 from runners.core.project import CONTRACT_DATA, SERVERS, cache_folder, exclusive
-from runners.core.run_manifest import Facts
 from runners.core.status_line import steps
-from runners.systems.image import SUITE, Image, remove_tree
+from runners.systems.cpu_level import own_level
+from runners.systems.image import Image, remove_tree
+from runners.systems.manifest_tables import PROFILE
 from runners.systems.sandbox import Sandbox
 from runners.systems.server_manifest import Server
 
@@ -33,30 +31,29 @@ _BUILD_TIMEOUT_S = 1800.0
 # What stands in the file of a module that shares code with others.
 _SHARED = {"go.mod": "=> ../shared/", "Cargo.toml": 'path = "../shared/'}
 
-_TOOLCHAIN = ("wrk", "g++", "golang-go", "libc6")
-# Where each kind of package is locked, and what stands before its version there.
-_LOCKED = {
-    "go": ("go.mod", r"^\s*(?:require\s+)?{name}\s+(\S+)"),
-    "cargo": ("Cargo.lock", r'^name = "{name}"\nversion = "([^"]+)"'),
-    "npm": ("package-lock.json", r'"node_modules/{name}": {{\s*"version": "([^"]+)"'),
-    "maven": ("pom.xml", r"<artifactId>{name}</artifactId>\s*<version>([^<]+)</version>"),
-    "pypi": ("requirements.txt", r"^{name}==(\S+)"),
-}
-_PYTHON = ("numpy", "pandas", "scipy", "matplotlib", "seaborn", "papermill", "jupyterlab")
-
 
 @dataclass(frozen=True)
 class Artifact:
-    """A built server: where its output is, and under which key."""
+    """A built server: where its output is, and under which key.
+
+    Attributes
+    ----------
+    profile : str
+        Key of the profile that guides the build; empty without one.
+    records : Path | None
+        Folder into which a running server may write its profile; None while it is measured.
+    """
 
     server: Server
     image: Image
     key: str
+    profile: str = ""
+    records: Path | None = None
 
     @property
     def folder(self) -> Path:
         """Return the folder that is mounted at /build."""
-        return cache_folder() / "builds" / f"{self.server.name}-{self.key}"
+        return cache_folder() / "builds" / f"{self.server.label}-{self.key}"
 
     @property
     def ready(self) -> bool:
@@ -69,6 +66,7 @@ class Artifact:
         return Sandbox(
             self.image,
             read_only={**sources(self.server.folder), "/build": self.folder},
+            writable={PROFILE: self.records} if self.records else {},
             env=dict(start.env),
             workdir="/src",
             user=start.user,
@@ -86,7 +84,7 @@ def sources(folder: Path) -> dict[str, Path]:
 def artifact(server: Server, image: Image) -> Artifact:
     """Return the artifact for the present sources.
 
-    Its key covers every file that it is made from, the image's packages, the CPU, and the level that it is built for.
+    Its key covers every file that it is made from, the image's packages, the CPU, the variables of the build, and the profile.
     """
     digest = hashlib.sha256()
     for folder in sources(server.folder).values():
@@ -96,7 +94,21 @@ def artifact(server: Server, image: Image) -> Artifact:
     digest.update(json.dumps([image.key, sorted(image.versions.items()), _cpu_model()]).encode())
     if environment := server.build.environment(own_level()):
         digest.update(json.dumps(environment, sort_keys=True).encode())
-    return Artifact(server, image, digest.hexdigest()[:12])
+    digest.update((profile := profile_key(profile_folder(server, image))).encode())
+    return Artifact(server, image, digest.hexdigest()[:12], profile)
+
+
+def profile_folder(server: Server, image: Image) -> Path | None:
+    """Return the folder of the profile that guides a server's build, recorded or not; None where nothing guides it."""
+    key = artifact(server.recording, image).key if server.recording else ""
+    return cache_folder() / "profiles" / f"{server.label}-{key}" if key else None
+
+
+def profile_key(folder: Path | None) -> str:
+    """Return the digest of a recorded profile; empty where there is none."""
+    files = sorted(folder.iterdir()) if folder and folder.is_dir() else []
+    parts = [path.name.encode() + b"\0" + path.read_bytes() for path in files]
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:12] if files else ""
 
 
 def build(server: Server, image: Image) -> Artifact:
@@ -105,12 +117,14 @@ def build(server: Server, image: Image) -> Artifact:
     Raises
     ------
     WrkbookError
-        When a build command fails, with the end of what it printed.
+        When a build command fails, with the end of what it printed, or the profile that guides it was not recorded.
     """
     wanted = artifact(server, image)
+    if server.recording and not wanted.profile:
+        raise WrkbookError(f"{server.label} has no profile yet", f"./wrkbook verify {server.label} records one")
     if wanted.ready:
         return wanted
-    with exclusive(f"build-{wanted.folder.name}", f"{server.name} is being built by another wrkbook"):
+    with exclusive(f"build-{wanted.folder.name}", f"{server.label} is being built by another wrkbook"):
         if not wanted.ready:
             _run(wanted)
     return wanted
@@ -127,21 +141,22 @@ def _run(wanted: Artifact) -> None:
     partial.mkdir(parents=True)
     cache = cache_folder() / "build-cache"
     cache.mkdir(exist_ok=True)
+    guide = profile_folder(server, wanted.image)
     sandbox = Sandbox(
         wanted.image,
-        read_only=sources(server.folder),
+        read_only=sources(server.folder) | ({PROFILE: guide} if guide else {}),
         writable={"/build": partial, "/cache": cache},
         env=build_environment(server),
         workdir="/src",
         builds=True,
     )
     seconds = []
-    for command in steps(server.build.commands, f"Building {server.name} (once)"):
+    for command in steps(server.build.commands, f"Building {server.label} (once)"):
         started = time.monotonic()
-        _step(server.name, command, sandbox, partial / "wrkbook-build.log")
+        _step(server.label, command, sandbox, partial / "wrkbook-build.log")
         seconds.append(round(time.monotonic() - started, 2))
     # A sandbox ends with the thread that started it; so a build that was interrupted never gets this far.
-    record = {"commands": server.build.commands, "flags": server.build.stated(own_level()), "seconds": seconds}
+    record = {"commands": server.build.commands, "flags": server.stated(own_level()), "seconds": seconds}
     (partial / "wrkbook-build.json").write_text(json.dumps(record, indent=1))
     remove_tree(wanted.folder)
     os.rename(partial, wanted.folder)  # noqa: PTH104
@@ -170,79 +185,3 @@ def _cpu_model() -> str:
     # -march=native: a cache that is shared between machines must not hand out another CPU's binary.
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return "\n".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
-
-
-# By their names in /proc/cpuinfo, where SSE3 is pni and LZCNT is abm. xsave stands for OSXSAVE: Linux shows AVX only with it.
-_LEVELS = {
-    "v2": {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"},
-    "v3": {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},
-    "v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-}
-
-
-def amd64_level(cpuinfo: str) -> str:
-    """Return the highest level that every CPU has, by the text of /proc/cpuinfo: v1 to v4; empty if they are not x86-64."""
-    lists = [set(line.partition(":")[2].split()) for line in cpuinfo.splitlines() if line.startswith("flags\t")]
-    common = set.intersection(*lists) if lists else set()
-    if "lm" not in common:
-        return ""
-    level = "v1"
-    for name, needed in _LEVELS.items():
-        if not needed <= common:
-            break
-        level = name
-    return level
-
-
-def own_level() -> str:
-    """Return the level of this machine."""
-    return amd64_level(Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-
-
-def component_versions(servers: list[Server], image: Image) -> Facts:
-    """Return the versions: by server those of its components; of the toolchain in the image, and of the Python side.
-
-    Raises
-    ------
-    WrkbookError
-        When a manifest names a component that is not there.
-    """
-    level = own_level()
-    components = {
-        server.name: {name: _version(server, where, image) for name, where in server.components.items()}
-        for server in servers
-        if server.components
-    }
-    return {
-        "components": components,
-        "flags": {server.name: flags for server in servers if (flags := server.build.stated(level))},
-        "image": {"suite": f"Debian {SUITE}", "key": image.key},
-        "toolchain": {package: image.versions[package] for package in _TOOLCHAIN if package in image.versions},
-        "python": {"python": platform.python_version(), **{package: version(package) for package in _PYTHON}},
-    }
-
-
-def _version(server: Server, where: str, image: Image) -> str:
-    kind, _, name = where.partition(":")
-    if kind == "deb" and name in image.versions:
-        return image.versions[name]
-    if kind == "install" and (version := _installed(server.build.commands, name)):
-        return version
-    if kind in _LOCKED:
-        file, pattern = _LOCKED[kind]
-        path = server.folder / file
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        if match := re.search(pattern.format(name=re.escape(name)), text, re.MULTILINE):
-            return match[1]
-    raise WrkbookError(
-        f"servers/{server.name}/server.toml: component {where!r} is not installed",
-        f"use one of {', '.join(f'{kind}:NAME' for kind in ('deb', 'install', *_LOCKED))}",
-    )
-
-
-def _installed(commands: list[list[str]], name: str) -> str | None:
-    """Return the version in the build command that installs `name`: ``… install … --version 1.2.3 … NAME``."""
-    for words in commands:
-        if words[-1] == name and "--version" in words:
-            return words[words.index("--version") + 1]
-    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from functools import cached_property
 from pathlib import Path
 
 from runners.core.errors import WrkbookError, did_you_mean
@@ -22,20 +24,33 @@ class Catalogue:
     def __init__(self, folder: Path = SERVERS) -> None:
         self.servers = {path.parent.name: load_server(path.parent) for path in sorted(folder.glob("*/server.toml"))}
 
-    def server(self, name: str) -> Server:
-        """Return the server called `name`."""
-        if name not in self.servers:
-            raise WrkbookError(f"there is no server named {name!r}", did_you_mean(name, list(self.servers)))
-        return self.servers[name]
+    @cached_property
+    def builds(self) -> dict[str, Server]:
+        """Return every build by its label: each server, and its tuned builds after it."""
+        tuned = ([server, *map(server.tuned, server.variants)] for server in self.servers.values())
+        return {build.label: build for builds in tuned for build in builds}
 
-    def systems(self, workload: str, *, default_only: bool = False) -> list[System]:
-        """Return all systems that serve `workload`, or those that do so by default."""
-        servers = self.servers.values()
-        return [system for server in servers for system in server.systems(workload, default_only=default_only)]
+    @property
+    def variants(self) -> dict[str, list[str]]:
+        """Return variant → the servers that have it."""
+        names = sorted({build.variant for build in self.builds.values() if build.variant})
+        return {name: [server.name for server in self.servers.values() if name in server.variants] for name in names}
+
+    def server(self, label: str) -> Server:
+        """Return the server called `label`, or one of its tuned builds (``gin+pgo``)."""
+        if label not in self.builds:
+            raise WrkbookError(f"there is no server named {label!r}", did_you_mean(label, list(self.builds)))
+        return self.builds[label]
+
+    def systems(self, workload: str, *, default_only: bool = False, variants: Collection[str] = ()) -> list[System]:
+        """Return all systems that serve `workload`, or those that do so by default; of tuned builds those of `variants`."""
+        builds = (build for build in self.builds.values() if build.variant is None or build.variant in variants)
+        return [system for build in builds for system in build.systems(workload, default_only=default_only)]
 
     def system(self, name: str, workloads: list[str]) -> System:
-        """Return the system called `name` (``drogon+simdjson``, ``gin``), which must serve at least one of `workloads`."""
-        known = {system.name: system for workload in workloads for system in self.systems(workload)}
+        """Return the system called `name` (``drogon+simdjson``, ``gin+pgo``), which must serve at least one of `workloads`."""
+        every = (system for workload in workloads for system in self.systems(workload, variants=self.variants))
+        known = {system.name: system for system in every}
         if name not in known:
             raise WrkbookError(
                 f"no system named {name!r} serves {' or '.join(dict.fromkeys(workloads))}",
@@ -43,7 +58,18 @@ class Catalogue:
             )
         return known[name]
 
-    @property
-    def packages(self) -> list[str]:
-        """Return the Debian packages that all servers together need."""
-        return sorted({package for server in self.servers.values() for package in server.packages})
+    def check_variants(self, names: Iterable[str], servers: Collection[str] = ()) -> None:
+        """Refuse a variant that no server has, or none of `servers` where they are named.
+
+        Raises
+        ------
+        WrkbookError
+            Naming the variants that there are, and who has them.
+        """
+        there = "; ".join(f"{variant} ({', '.join(having)})" for variant, having in self.variants.items()) or "none"
+        for name in names:
+            having = self.variants.get(name)
+            if having is None:
+                raise WrkbookError(f"parameter variants: no server has the variant {name!r}", f"there are: {there}")
+            if servers and not set(having) & set(servers):
+                raise WrkbookError(f"parameter variants: no system of this run has {name}", f"there are: {there}")

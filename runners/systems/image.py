@@ -1,7 +1,7 @@
 """The image: a private Debian root, made by mmdebstrap, in which everything that is measured is built and run.
 
-It is cached under the user's cache folder and keyed by suite and package set, so that adding a server with a new
-package makes a new image and leaves the old one alone.
+It is cached under the user's cache folder and keyed by suite and package set. It holds what a run needs, and grows: when a later run needs
+more, a larger one is made from the packages that were downloaded before, and takes the place of the smaller one.
 """
 
 from __future__ import annotations
@@ -9,24 +9,39 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.project import cache_folder, exclusive
-from runners.core.status_line import StatusLine
+from runners.core.project import cache_folder, exclusive, hold_shared, try_lock
 from runners.systems import host
+from runners.systems.debian_root import SUITE, make_root
 
-SUITE = "forky"
-# Raised when the recipe below changes what is in the root.
+# Raised when the recipe of the root changes what is in it.
 _RECIPE = 2
-MOUNT_POINTS = ("src", "contract", "build", "cache", "data", "load", "shared", "dev", "proc", "sys", "tmp", "run")
+MOUNT_POINTS = (
+    "src",
+    "contract",
+    "build",
+    "cache",
+    "data",
+    "load",
+    "shared",
+    "profile",
+    "dev",
+    "proc",
+    "sys",
+    "tmp",
+    "run",
+)
 NETWORK_FILES = ("etc/resolv.conf", "etc/hosts")
+# In each root: the packages that it was made for, one a line.
+_PACKAGES = Path("etc/wrkbook-packages")
+# An image that nothing has used for so long is removed when another one is made.
+_KEPT_S = 30 * 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,15 @@ class Image:
     def of(cls, packages: Iterable[str]) -> Image:
         """Return the image of a package set."""
         return cls(tuple(sorted(set(packages) | {"ca-certificates"})))
+
+    @classmethod
+    def made(cls) -> list[Image]:
+        """Return the images that are ready, of this suite and recipe, the largest first."""
+        found = [
+            cls(tuple(file.read_text(encoding="utf-8").split())) for file in cache_folder().glob(f"image-*/{_PACKAGES}")
+        ]
+        # The key of another suite or recipe is another one.
+        return sorted({image for image in found if image.ready}, key=lambda image: (-len(image.packages), image.key))
 
     @property
     def key(self) -> str:
@@ -82,7 +106,9 @@ class Image:
         )
 
     def ensure(self) -> None:
-        """Make the root unless it is there. Interrupted half-way, it starts over the next time.
+        """Make the root unless it is there, and keep it from being removed while this process lives.
+
+        Interrupted half-way, it starts over the next time.
 
         Raises
         ------
@@ -90,76 +116,36 @@ class Image:
             When the host cannot make it: the end of mmdebstrap's own output and a remedy.
         """
         host.ensure_sandbox()
-        if self.ready:
-            _add_mount_points(self.root)  # an earlier wrkbook may have had fewer
-            return
-        host.ensure_unshare()
-        with exclusive(f"image-{self.key}", "the image is being made by another wrkbook"):
-            if not self.ready:
-                self._make()
+        hold_shared(self.root.name)
+        if not self.ready:
+            host.ensure_unshare()
+            # One at a time: they share the packages that were downloaded.
+            with exclusive("images", "an image is being made by another wrkbook"):
+                if not self.ready:
+                    self._make()
+                    self._remove_others()
+        _add_files(self.root, self.packages)  # an earlier wrkbook may have had fewer
+        os.utime(self.root)
 
     def _make(self) -> None:
         partial = self.root.with_name(self.root.name + ".partial")
         remove_tree(partial)
         partial.mkdir()
-        with _handed_on_apt_settings() as settings:
-            mode = "root" if os.geteuid() == 0 else "unshare"
-            # As a tarball, not a folder: unpacked here, every file belongs to the user who may later delete it.
-            command = ["mmdebstrap", f"--mode={mode}", "--variant=apt", "--format=tar"]
-            command += [f"--aptopt={settings}", f"--include={','.join(self.packages)}", SUITE, "-"]
-            self._run(command, partial)
-        _add_mount_points(partial)
-        for name in NETWORK_FILES:
-            # Something to mount the host's own on, where the root came without.
-            if not (partial / name).exists():
-                (partial / name).touch()
+        make_root(partial, self.packages)
+        _add_files(partial, self.packages)
         partial.rename(self.root)
 
-    def _run(self, command: list[str], target: Path) -> None:
-        log: list[str] = []
-        # Were wrkbook killed, nobody would end it: so the kernel does, and it removes what it has made so far.
-        mortal = ["setpriv", "--pdeathsig", "TERM", *command]
-        make = subprocess.Popen(mortal, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        assert make.stdout is not None
-        assert make.stderr is not None
-        unpack = subprocess.Popen(
-            ["tar", "--extract", "--directory", str(target), "--exclude=./dev/*", "--no-same-owner"], stdin=make.stdout
-        )
-        make.stdout.close()
-        title = f"Making the image ({len(self.packages)} packages, Debian {SUITE}; once)"
-        try:
-            with StatusLine() as status:
-                status.begin(title)
-                for raw in make.stderr:
-                    log.append(raw.decode(errors="replace").rstrip())
-                    if log[-1].startswith("I: "):
-                        status.show(f"{title}: {log[-1].removeprefix('I: ')}")
-            failed = make.wait() != 0, unpack.wait() != 0
-        finally:
-            for process in (make, unpack):
-                if process.poll() is None:
-                    process.terminate()
-                    process.wait()
-        if any(failed):
-            raise WrkbookError(
-                "the image could not be made:\n    " + "\n    ".join(log[-8:]),
-                "check that a Debian mirror is reachable (apt-get update) and that the disk is not full (df -h)",
-            )
-
-
-@contextmanager
-def _handed_on_apt_settings() -> Iterator[str]:
-    """Return the host's own apt settings (proxy, certificates, Check-Valid-Until …) as a file for mmdebstrap."""
-    outcome = subprocess.run(["apt-config", "dump", "Acquire"], capture_output=True, text=True)
-    # Only what concerns how files are fetched: the rest would overwrite mmdebstrap's own choices.
-    kept = [
-        line for line in outcome.stdout.splitlines() if not line.startswith(("Acquire::IndexTargets", "Acquire::cdrom"))
-    ]
-    with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
-        file.write("\n".join(kept) + "\n")
-        file.flush()
-        Path(file.name).chmod(0o644)
-        yield file.name
+    def _remove_others(self) -> None:
+        """Remove the images that this one replaces, and those that were not used for long, unless a process still uses them."""
+        replaced = {image.root for image in Image.made() if set(image.packages) < set(self.packages)}
+        for root in cache_folder().glob("image-*"):
+            unused = time.time() - root.stat().st_mtime > _KEPT_S
+            if root == self.root or not (root in replaced or unused) or (lock := try_lock(root.name)) is None:
+                continue
+            # Under another name at once: half of a root must not be taken for one.
+            gone = root.rename(root.with_name(f"{root.name}.removed"))
+            remove_tree(gone)
+            os.close(lock)
 
 
 def remove_tree(folder: Path) -> None:
@@ -174,6 +160,13 @@ def remove_tree(folder: Path) -> None:
     shutil.rmtree(folder, onerror=make_writable)
 
 
-def _add_mount_points(root: Path) -> None:
-    for name in MOUNT_POINTS:
+def _add_files(root: Path, packages: Iterable[str]) -> None:
+    """Add to a root what is mounted on, and the list of its packages."""
+    for name in (*MOUNT_POINTS, "etc"):
         (root / name).mkdir(exist_ok=True)
+    for name in NETWORK_FILES:
+        # Something to mount the host's own on, where the root came without.
+        if not (root / name).exists():
+            (root / name).touch()
+    if not (root / _PACKAGES).exists():
+        (root / _PACKAGES).write_text("\n".join(packages) + "\n", encoding="utf-8")

@@ -48,7 +48,7 @@ class ServerProcess:
         self, artifact: Artifact, port: int, cpus: list[int], backend_port: int = 0, threads: int | None = None
     ) -> None:
         self.artifact = artifact
-        self.name = artifact.server.name
+        self.name = artifact.server.label
         self.port = port
         self.cpus = cpus
         self.backend_port = backend_port

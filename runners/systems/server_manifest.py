@@ -4,117 +4,23 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from runners.core.errors import WrkbookError, did_you_mean
-from runners.core.records import Hue, System
+from runners.core.errors import WrkbookError
+from runners.core.records import Hue, System, label_of
 from runners.core.run_manifest import Shade
-from runners.core.workloads import WORKLOADS
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,30}")
-
+from runners.systems.manifest_tables import NAME, Build, Line, Service, Start, Strict, Variant
 
 # Connections that a server keeps to its backend for each of its CPUs, and in all: with more than 24 CPUs fewer for each, so that the
 # systems of a block fit into the backend's limit (max_connections in servers/postgresql/postgresql.conf).
 POOL_PER_CPU, MOST_POOL = 10, 240
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _known(name: str) -> str:
-    if name not in WORKLOADS:
-        raise ValueError(f"there is no workload {name!r}; {did_you_mean(name, list(WORKLOADS))}")
-    return name
-
-
-# Shown in terminals and reports: printable, and not empty.
-Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=80)]
-
-
-class Service(_Strict):
-    """One contract workload that a server serves, under which path, and the server that it needs behind it.
-
-    Attributes
-    ----------
-    codec : str | None
-        The library that does the work of this row, where a server has more than one way; the row is ``server+codec``.
-    default : bool
-        Whether the row is measured when a run names no systems; if not, it is by name or with ``systems = all``.
-    """
-
-    workload: Annotated[str, AfterValidator(_known)]
-    path: str = Field(pattern=r"^/[A-Za-z0-9_\-/{}.]*$")
-    codec: str | None = Field(default=None, pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$", max_length=40)
-    backend: str | None = Field(default=None, pattern=_NAME.pattern)
-    default: bool = True
-
-
-class Build(_Strict):
-    """The build of a server inside the image: the folder is at /src (read-only), the result goes to /build.
-
-    Attributes
-    ----------
-    flags : str
-        The options that a reader of the report should know.
-    env : dict[str, str]
-        Environment variables of the commands; ``{goamd64}`` is the level of the CPU, v1 to v4. The report shows them with the flags.
-    """
-
-    commands: list[list[str]] = Field(default_factory=list)
-    flags: str = ""
-    env: dict[Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")], str] = Field(default_factory=dict)
-
-    def environment(self, level: str) -> dict[str, str]:
-        """Return the variables for a CPU of this level, without those that are empty there."""
-        filled = {name: value.replace("{goamd64}", level) for name, value in self.env.items()}
-        return {name: value for name, value in filled.items() if value}
-
-    def stated(self, level: str) -> str:
-        """Return the flags and the variables for a CPU of this level, as the report shows them."""
-        variables = [f"{name} = {value}" for name, value in self.environment(level).items()]
-        return "; ".join([*([self.flags] if self.flags else []), *variables])
-
-
-class Start(_Strict):
-    """The start of a server inside the image.
-
-    ``{port}`` and ``{threads}`` are filled in, ``{backend_port}`` (0: no backend in this experiment) and ``{pool}``, how many
-    connections to keep to it.
-
-    Attributes
-    ----------
-    user : str | None
-        The account of the image that it runs as, where it must not be root.
-    scratch : list[str]
-        Empty folders in memory, for this server alone; removed when it ends.
-    stop_signal : Literal["TERM", "INT", "QUIT"]
-        Signal that tells its first process to end; that process ends its others.
-    counters : list[str]
-        A command that prints the work done since the start, kind → {"calls": …, "rows": …}; with its first success the server is ready.
-    """
-
-    command: list[str] = Field(min_length=1)
-    env: dict[str, str] = Field(default_factory=dict)
-    user: str | None = Field(default=None, pattern=r"^[a-z_][a-z0-9_-]{0,31}$")
-    scratch: list[Annotated[str, Field(pattern=r"^/(data|run|tmp)(/[a-z0-9-]+)*$")]] = Field(default_factory=list)
-    stop_signal: Literal["TERM", "INT", "QUIT"] = "TERM"
-    counters: list[str] = Field(default_factory=list)
-
-    @field_validator("command")
-    @classmethod
-    def _has_a_port(cls, command: list[str]) -> list[str]:
-        if not any("{port}" in word for word in command):
-            raise ValueError("the command must pass {port} on")
-        return command
-
-
-class Server(_Strict):
+class Server(Strict):
     """A server's manifest.
 
     Attributes
@@ -128,6 +34,12 @@ class Server(_Strict):
         A file of its folder with lines ``name = value``, which the reports state.
     start : Start | None
         None for a load generator, which is built like a server.
+    variants : dict[str, Variant]
+        Its tuned builds by name.
+    variant : str | None
+        The tuned build that this is, see :meth:`tuned`; None: the plain one.
+    recording : Server | None
+        The server whose run records the profile that guides the build; None where nothing guides it.
     """
 
     name: str
@@ -143,6 +55,16 @@ class Server(_Strict):
     start: Start | None = None
     settings: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*$")
     serves: list[Service] = Field(default_factory=list)
+    variants: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,15}$")], Variant] = Field(default_factory=dict)
+    variant: str | None = None
+    recording: Server | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_plain(cls, manifest: dict[str, object]) -> dict[str, object]:
+        if {"variant", "recording"} & set(manifest):
+            raise ValueError("declare a tuned build as a table [variants.NAME]")
+        return manifest
 
     @field_validator("packages")
     @classmethod
@@ -158,7 +80,44 @@ class Server(_Strict):
             raise ValueError("start: every server needs one, and a load generator has none")
         if bool(self.serves) == (self.role == "generator") and self.role != "backend":
             raise ValueError("serves: every server needs at least one workload, and a load generator has none")
+        if both := sorted(set(self.variants) & set(self.codecs)):
+            raise ValueError(f"variants: {both[0]} is the name of a codec")
+        if self.variants and self.start is None:
+            raise ValueError("variants: a load generator has none")
         return self
+
+    @property
+    def label(self) -> str:
+        """Return the label of the build: ``gin``, ``gin+pgo``."""
+        return label_of(self.name, variant=self.variant)
+
+    def tuned(self, name: str) -> Server:
+        """Return the manifest of a tuned build: the same server with what the variant changes."""
+        variant, start = self.variants[name], self.launch
+        recording = None
+        if records := variant.records:
+            command = [*start.command, *records.arguments]
+            recording = self._changed(records.build_env, start=start.model_copy(update={"command": command}))
+        return self._changed(
+            variant.build_env,
+            variant=name,
+            recording=recording,
+            packages=[*self.packages, *variant.packages],
+            components=self.components | variant.components,
+            start=start.model_copy(update={"env": start.env | variant.start_env}),
+            flags=variant.flags,
+        )
+
+    def _changed(self, build_env: Mapping[str, str], flags: str = "", **changed: object) -> Server:
+        flags = "; ".join(filter(None, [self.build.flags, flags]))
+        build = self.build.model_copy(update={"env": self.build.env | dict(build_env), "flags": flags})
+        return self.model_copy(update={"build": build, **changed})
+
+    def stated(self, level: str) -> str:
+        """Return the flags, the variables of the build on a CPU of this level, and those of the start that variants change."""
+        changed = {name for variant in self.variants.values() for name in variant.start_env}
+        started = self.start.env.items() if self.start else ()
+        return self.build.stated(level, {name: value for name, value in started if name in changed})
 
     @property
     def launch(self) -> Start:
@@ -193,24 +152,29 @@ class Server(_Strict):
         serving = [service for service in self.serves if service.workload == workload]
         return list(
             dict.fromkeys(
-                System(self.name, service.codec) for service in serving if service.default or not default_only
+                System(self.name, service.codec, self.variant)
+                for service in serving
+                if service.default or not default_only
             )
         )
 
     @property
     def every_system(self) -> list[System]:
         """Return the systems that this server enters into any comparison."""
-        return list(dict.fromkeys(System(self.name, service.codec) for service in self.serves))
+        return list(dict.fromkeys(System(self.name, service.codec, self.variant) for service in self.serves))
 
     def shade(self, system: System) -> Shade | None:
         """Return the colour of one of its systems; None where the manifest names no hue."""
         every = self.every_system
-        return Shade(hue=self.hue, place=every.index(system), of=len(every)) if self.hue else None
+        # A tuned build stands behind the plain one, and behind the variants before it.
+        before = len(every) * (1 + list(self.variants).index(self.variant)) if self.variant else 0
+        of = len(every) * (1 + len(self.variants)) if self.variant else len(every)
+        return Shade(hue=self.hue, place=before + every.index(system), of=of) if self.hue else None
 
 
 def check_name(name: str) -> None:
     """Refuse a name that no server's folder can have."""
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise WrkbookError(
             f"{name!r} is not a name for a server",
             "use at most 31 lower-case letters, digits and hyphens for the folder's name",

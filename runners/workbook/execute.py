@@ -95,7 +95,7 @@ def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
 def _stop(thread: threading.Thread) -> None:
     """Interrupt the kernels below this process; kill those that do not end: their servers end with them."""
     for number in (signal.SIGINT, signal.SIGKILL):
-        # Looked for each time: one that was just being started was not there before, and between two cells none hears SIGINT.
+        # Searched each time: one that was just being started was not there before, and between two cells none hears SIGINT.
         for child in psutil.Process().children():
             if "ipykernel_launcher" in " ".join(_command_line(child)):
                 _send(child, number)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from runners.analyse.standings import answer, ratios_to_leader, standings
 from runners.core.project import COMPARING, PROCESSED
-from runners.core.records import COMPARISON_SCHEMA
+from runners.core.summaries import ComparisonSummary, RunSummary
 from runners.core.units import RATIOS, amount, format_duration, system_title
 from runners.present.html import write_figures, write_report
 from runners.present.overview import HistoryRun, IndexEntry, write_history, write_index
 from runners.store.ledger import REFERENCE
-from runners.store.runs import read_summary
+from runners.store.runs import read_comparison, read_summary
 
 HISTORY = "history.html"
 _ACRONYMS = {"json", "sql", "tcp", "cpu"}
 _OWN_FILES = {"notebook": "notebook.ipynb", "summary.json": "summary.json"}
 
 
-def write_run_report(folder: Path, summary: dict[str, Any]) -> Path:
+def write_run_report(folder: Path, summary: RunSummary) -> Path:
     """Write ``report.html`` of one processed run, and its charts into ``figures/``, from its executed notebook."""
     write_figures(folder / "notebook.ipynb", folder / "figures")
     facts = {
@@ -45,17 +44,16 @@ def write_run_report(folder: Path, summary: dict[str, Any]) -> Path:
     )
 
 
-def write_comparison_report(folder: Path, summary: dict[str, Any]) -> Path:
+def write_comparison_report(folder: Path, summary: ComparisonSummary) -> Path:
     """Write ``report.html`` of two compared runs from its executed notebook."""
-    dates = [summary[f"started_at_{side}"][:16].replace("T", " ") for side in "ab"]
+    dates = [started_at[:16].replace("T", " ") for started_at in (summary["started_at_a"], summary["started_at_b"])]
     facts = {
         "A, before": f"{summary['run_a']}, {dates[0]} UTC, profile {summary['profile_a']}",
         "B, after": f"{summary['run_b']}, {dates[1]} UTC, profile {summary['profile_b']}",
         "machine": f"{summary['machine_b']['cpu']}",
     }
-    reports = {
-        f"run {side.upper()}": f"../../../{summary['experiment']}/{summary[f'run_{side}']}/report.html" for side in "ab"
-    }
+    sides = {"run A": summary["run_a"], "run B": summary["run_b"]}
+    reports = {name: f"../../../{summary['experiment']}/{run_id}/report.html" for name, run_id in sides.items()}
     there = {name: target for name, target in reports.items() if (folder / target).exists()}
     own = {"all experiments": "../../../index.html"} | _OWN_FILES
     return write_report(
@@ -70,7 +68,7 @@ def write_comparison_report(folder: Path, summary: dict[str, Any]) -> Path:
 
 def refresh_index(base: Path = PROCESSED) -> Path:
     """Write ``index.html`` over all processed runs and comparisons, and the history of each experiment beside its runs."""
-    known: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
+    known: dict[str, list[tuple[Path, RunSummary]]] = {}
     for folder in sorted(path.parent for path in base.glob("*/*/report.html")):
         if summary := read_summary(folder):
             known.setdefault(summary["experiment"], []).append((folder, summary))
@@ -84,7 +82,7 @@ def refresh_index(base: Path = PROCESSED) -> Path:
     return write_index(entries, base / "index.html", _comparisons(base))
 
 
-def _entry(base: Path, found: Sequence[tuple[Path, dict[str, Any]]]) -> IndexEntry:
+def _entry(base: Path, found: Sequence[tuple[Path, RunSummary]]) -> IndexEntry:
     """Return the row of an experiment; `found` are its runs, oldest first."""
     folder, summary = found[-1]
     count = len(found)
@@ -109,9 +107,12 @@ def _entry(base: Path, found: Sequence[tuple[Path, dict[str, Any]]]) -> IndexEnt
     )
 
 
-def _leads(summaries: Sequence[dict[str, Any]]) -> tuple[list[float], str]:
+def _leads(summaries: Sequence[RunSummary]) -> tuple[list[float], str]:
     """Return the lead of each run, oldest first, in the workload that most runs share, and what the newest lead is."""
-    by_run = [{each.workload: each for each in standings(summary) if each.bound != "unknown"} for summary in summaries]
+    by_run = [
+        {each.workload: each for each in standings(summary, own=True) if each.bound != "unknown"}
+        for summary in summaries
+    ]
     if not by_run[-1]:
         return [], ""
     runs_count = {workload: sum(workload in found for found in by_run) for workload in by_run[-1]}
@@ -122,14 +123,14 @@ def _leads(summaries: Sequence[dict[str, Any]]) -> tuple[list[float], str]:
     return leads, f"{newest.workload}: {newest.leader} {least}{amount(newest.lead.value, RATIOS)} {following}"
 
 
-def _history_run(folder: Path, summary: dict[str, Any]) -> HistoryRun:
+def _history_run(folder: Path, summary: RunSummary) -> HistoryRun:
     return HistoryRun(
         run_id=summary["run_id"],
         date=summary["started_at"],
         profile=summary["profile"],
         machine=summary["machine"]["cpu"],
         answer=answer(summary),
-        ratios=ratios_to_leader(summary),
+        ratios=ratios_to_leader(summary, own=True),
         systems=pd.DataFrame(summary["cells"], columns=["system", "server", "codec"]).drop_duplicates(),
         report=f"{folder.name}/report.html",
     )
@@ -138,7 +139,7 @@ def _history_run(folder: Path, summary: dict[str, Any]) -> HistoryRun:
 def _comparisons(base: Path) -> list[IndexEntry]:
     entries = []
     for folder in sorted(path.parent for path in (base / COMPARING).glob("*/*/report.html")):
-        summary = read_summary(folder, COMPARISON_SCHEMA)
+        summary = read_comparison(folder)
         if summary is not None:
             links = {name: folder / file for name, file in _OWN_FILES.items()}
             entries.append(

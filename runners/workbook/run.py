@@ -13,12 +13,14 @@ from typing import Any
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES, changed_parameters
-from runners.core.project import COMPARING, PROCESSED
-from runners.core.records import COMPARISON_SCHEMA
+from runners.core.project import COMPARING, PROCESSED, experiments
+from runners.core.summaries import ComparisonSummary, RunSummary
 from runners.core.units import format_duration, system_title
 from runners.experiments.plan import check_run
+from runners.measure.conformance import full_image
 from runners.store.ledger import Run, new_run_id
-from runners.store.runs import comparison_folder, processed_folder, read_summary
+from runners.store.runs import comparison_folder, processed_folder, read_comparison, read_summary
+from runners.systems.catalogue import Catalogue
 from runners.workbook.execute import execute
 
 # So many notebooks share the budget of a profile: those that run where none is named.
@@ -34,7 +36,7 @@ class Report:
     html: Path
     conclusions: tuple[str, ...]
     failed: tuple[str, ...]
-    summary: dict[str, Any] = field(default_factory=dict, repr=False)
+    summary: RunSummary = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for ``--json``."""
@@ -46,7 +48,7 @@ class Comparison:
     """Two runs compared: where the report is, and its summary."""
 
     html: Path
-    summary: dict[str, Any]
+    summary: ComparisonSummary
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for ``--json``."""
@@ -71,10 +73,13 @@ def run(
 
     Parameters
     ----------
-    values : parameters by name, each one that all of `names` declare; checked before anything starts
-    budget_minutes : for all notebooks together; time that one leaves over goes to those after it; 0: the profile's for each three
-        of them, and what the least number of blocks takes beyond that
-    finished : called with each report as soon as it is written
+    values : dict[str, Any]
+        Parameters by name, each one that all of `names` declare; checked before anything starts.
+    budget_minutes : float
+        For all notebooks together; time that one leaves over goes to those after it; 0: the profile's for each three of
+        them, and what the least number of blocks takes beyond that.
+    finished : Callable[[Report], None]
+        Called with each report as soon as it is written.
 
     Raises
     ------
@@ -87,6 +92,8 @@ def run(
     given_minutes = budget_minutes or parameters[0].budget_minutes
     shared = given_minutes or PROFILES[parameters[0].profile].budget_minutes * max(1.0, len(names) / _SHARING)
     run_id = parameters[0].run_id or new_run_id(parameters[0].profile)
+    if set(names) == set(experiments()):
+        full_image(Catalogue()).ensure()  # once, in the place of one that grows with each notebook
     left, reports = shared, []
     for place, name in enumerate(names):
         print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}", file=sys.stderr, flush=True)
@@ -132,7 +139,7 @@ def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = Fals
         target = comparison_folder(a, b)
         values = {"experiment": a.experiment, "run_a": run_a, "run_b": run_b, "anyway": anyway}
         _into(target, COMPARING, values, measuring=False)
-        summary = read_summary(target, COMPARISON_SCHEMA)
+        summary = read_comparison(target)
         if summary is None:
             raise WrkbookError(f"{COMPARING} wrote no summary", "its notebook must end with runs.publish(…)")
         found.append(Comparison(write_comparison_report(target, summary), summary))
@@ -143,7 +150,7 @@ def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = Fals
 def rebuild_comparisons(run_ids: Sequence[str]) -> None:
     """Make the reports of comparisons again: of those that involve one of `run_ids`, or of all."""
     for folder in sorted(path.parent for path in (PROCESSED / COMPARING).glob("*/*/summary.json")):
-        summary = read_summary(folder, COMPARISON_SCHEMA)
+        summary = read_comparison(folder)
         if summary is not None and (not run_ids or {summary["run_a"], summary["run_b"]} & set(run_ids)):
             # Whoever compared them has said whether they may be.
             compare(summary["run_a"], summary["run_b"], experiment=summary["experiment"], anyway=True)

@@ -1,120 +1,13 @@
 // jsoncpp, as Drogon's req->getJsonObject() parses: a reader for each request, and a tree of the whole document.
 // getJsonObject() itself is not called, since it looks at the content type, which the contract ignores.
 #include <json/json.h>
-#include <simdjson.h>
 
-#include <cstring>
 #include <memory>
 
 #include "codec.h"
-#include "number.h"
+#include "grammar.h"
 
 namespace {
-
-// jsoncpp takes comments, numbers like 01, control characters and invalid UTF-8, even in its strict mode. So what it
-// gets is well-formed: the text ends with the zero of the body, which no JSON holds.
-class Grammar {
- public:
-  explicit Grammar(const Body& body) : at_(body.data()) {
-    if (!simdjson::validate_utf8(body.data(), body.size())) throw BadBatch("invalid UTF-8");
-    skip_space();
-    check_value(1);
-    skip_space();
-    if (at_ != body.data() + body.size()) fail();
-  }
-
- private:
-  [[noreturn]] static void fail() { throw BadBatch("malformed JSON"); }
-
-  void skip_space() {
-    while (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t') ++at_;
-  }
-
-  void expect(std::string_view word) {
-    if (std::strncmp(at_, word.data(), word.size()) != 0) fail();
-    at_ += word.size();
-  }
-
-  void check_value(int level) {
-    switch (*at_) {
-      case '{':
-        return check_items(level, '}', true);
-      case '[':
-        return check_items(level, ']', false);
-      case '"':
-        return check_text();
-      case 't':
-        return expect("true");
-      case 'f':
-        return expect("false");
-      case 'n':
-        return expect("null");
-      default:
-        if (!skip_number(at_)) fail();
-    }
-  }
-
-  void check_items(int level, char close, bool named) {
-    if (level > kMaxDepth) throw BadBatch("nested too deeply");
-    ++at_;
-    skip_space();
-    if (*at_ == close) return void(++at_);
-    for (;;) {
-      if (named) {
-        if (*at_ != '"') fail();
-        check_text();
-        skip_space();
-        expect(":");
-        skip_space();
-      }
-      check_value(level + 1);
-      skip_space();
-      if (*at_ == close) return void(++at_);
-      expect(",");
-      skip_space();
-    }
-  }
-
-  void check_text() {
-    for (++at_; *at_ != '"'; ++at_) {
-      if (static_cast<unsigned char>(*at_) < ' ') fail();
-      if (*at_ == '\\') check_escape();
-    }
-    ++at_;
-  }
-
-  // Leaves the text at the last character of the escape.
-  void check_escape() {
-    ++at_;
-    if (*at_ == 'u') {
-      const unsigned unit = read_unit();
-      if (unit < 0xD800 || unit > 0xDFFF) return;
-      if (unit > 0xDBFF || at_[1] != '\\' || at_[2] != 'u') fail();
-      at_ += 2;
-      const unsigned low = read_unit();
-      if (low < 0xDC00 || low > 0xDFFF) fail();
-    } else if (*at_ == '\0' || std::strchr("\"\\/bfnrt", *at_) == nullptr) {
-      fail();
-    }
-  }
-
-  unsigned read_unit() {
-    unsigned unit = 0;
-    for (int digit = 0; digit < 4; ++digit) {
-      const char letter = *++at_;
-      if (letter >= '0' && letter <= '9') {
-        unit = unit * 16 + (letter - '0');
-      } else if ((letter | 0x20) >= 'a' && (letter | 0x20) <= 'f') {
-        unit = unit * 16 + ((letter | 0x20) - 'a' + 10);
-      } else {
-        fail();
-      }
-    }
-    return unit;
-  }
-
-  const char* at_;
-};
 
 // Null, where the object has no such member.
 const Json::Value* find(const Json::Value& object, std::string_view name) {
@@ -197,7 +90,8 @@ void decode(const Body& body, Batch& batch) {
   }();
   thread_local Json::Value root;
   root = Json::Value();
-  const Grammar well_formed(body);
+  // jsoncpp takes comments, numbers like 01, control characters and invalid UTF-8, even in its strict mode.
+  require_well_formed(body);
   const std::unique_ptr<Json::CharReader> reader(builder.newCharReader());
   if (!reader->parse(body.data(), body.data() + body.size(), &root, nullptr)) throw BadBatch("jsoncpp refuses it");
   if (!root.isObject()) throw BadBatch("the root has to be an object");

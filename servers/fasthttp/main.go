@@ -12,15 +12,18 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"shared/cpuprofile"
 )
 
-const usage = "usage: server --port PORT --threads THREADS"
+const usage = "usage: server --port PORT --threads THREADS [--cpuprofile FILE]"
 
 func main() {
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
 	port := flags.Int("port", 0, "TCP port on 127.0.0.1")
 	threads := flags.Int("threads", 0, "threads that run Go code")
+	cpuProfile := flags.String("cpuprofile", "", "file for a CPU profile of the whole run")
 	if flags.Parse(os.Args[1:]) != nil {
 		os.Exit(2)
 	}
@@ -28,7 +31,7 @@ func main() {
 		flags.Usage()
 		os.Exit(2)
 	}
-	if err := run(*port, *threads); err != nil {
+	if err := cpuprofile.While(*cpuProfile, func() error { return run(*port, *threads) }); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}

@@ -7,9 +7,12 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/minio/simdjson-go v0.4.5
 	shared/batch v0.0.0
+	shared/cpuprofile v0.0.0
 )
 
 replace shared/batch => ../shared/batch
+
+replace shared/cpuprofile => ../shared/cpuprofile
 
 require (
 	github.com/bytedance/gopkg v0.1.3 // indirect

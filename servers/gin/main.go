@@ -18,13 +18,15 @@ import (
 	"github.com/minio/simdjson-go"
 
 	"shared/batch"
+	"shared/cpuprofile"
 )
 
-const usage = "usage: server --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS]"
+const usage = "usage: server --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS] [--cpuprofile FILE]"
 
 type options struct {
 	port, threads     int
 	backendPort, pool int
+	cpuProfile        string
 }
 
 func main() {
@@ -35,6 +37,7 @@ func main() {
 	flags.IntVar(&o.threads, "threads", 0, "threads that run Go code")
 	flags.IntVar(&o.backendPort, "backend-port", 0, "PostgreSQL's port on 127.0.0.1; 0: there is none")
 	flags.IntVar(&o.pool, "pool", 10, "most connections to PostgreSQL")
+	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file for a CPU profile of the whole run")
 	if flags.Parse(os.Args[1:]) != nil {
 		os.Exit(2)
 	}
@@ -43,7 +46,7 @@ func main() {
 		flags.Usage()
 		os.Exit(2)
 	}
-	if err := run(o); err != nil {
+	if err := cpuprofile.While(o.cpuProfile, func() error { return run(o) }); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}

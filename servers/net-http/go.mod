@@ -5,9 +5,12 @@ go 1.27
 require (
 	github.com/jackc/pgx/v5 v5.12.0
 	shared/batch v0.0.0
+	shared/cpuprofile v0.0.0
 )
 
 replace shared/batch => ../shared/batch
+
+replace shared/cpuprofile => ../shared/cpuprofile
 
 require (
 	github.com/bytedance/gopkg v0.1.3 // indirect

@@ -6,7 +6,8 @@ import random
 
 import numpy as np
 
-from runners.core.load import Histogram, Load
+from runners.core.histogram import Histogram
+from runners.core.load import Load
 from runners.core.parameter_values import objectives
 from runners.core.records import CONTROL, LoadProfile, Workload
 from runners.core.run_manifest import PlannedLoad, PlannedRates

@@ -2,7 +2,8 @@
 
 import random
 
-from runners.core.load import ERRORS_TOLERANCE, Histogram, Load
+from runners.core.histogram import Histogram
+from runners.core.load import ERRORS_TOLERANCE, Load
 from runners.core.records import CONTROL, MEASURED_KINDS, LoadProfile, System
 from runners.core.run_manifest import RunManifest
 from runners.core.sample import CpuTimes, RoleCpus, RoleSample, Sample

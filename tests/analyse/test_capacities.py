@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.analyse.capacities import build_capacities, confirmations, launch_capacities
 from runners.core.parameter_values import objective
@@ -47,7 +47,6 @@ def built(*windows):
     return build_capacities(manifest(baseline="a"), pd.DataFrame(windows), FAILURES).set_index("system")
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.floats(5_000, 200_000), st.floats(0.3, 0.99) | st.floats(1.01, 3.0))
 def test_the_capacity_of_a_launch_is_the_rate_at_which_the_percentile_crosses_its_limit(service_rps, times):
     crossing = rate_of(GOAL, service_rps)
@@ -61,7 +60,6 @@ def test_the_capacity_of_a_launch_is_the_rate_at_which_the_percentile_crosses_it
         assert math.isnan(row["failed_rps"])
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([1.0, 2.0, 3.0, 4.0]), st.booleans()), min_size=1, max_size=8))
 def test_the_rule_is_the_largest_rate_that_met_below_the_smallest_that_did_not(tries):
     row = launch_capacities(pd.DataFrame([window(rate, 0.004 if met else 0.006) for rate, met in tries])).iloc[0]

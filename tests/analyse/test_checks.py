@@ -10,7 +10,8 @@ from runners.analyse.checks.trial import bottleneck, response_size, trial_checks
 from runners.analyse.comparisons import launch_throughputs
 from runners.analyse.tables import build_tables, load_results
 from runners.analyse.usage import window_usage
-from runners.core.load import Histogram, Load, LoadErrors, LoadResult
+from runners.core.histogram import Histogram
+from runners.core.load import Load, LoadErrors, LoadResult
 from runners.core.records import MEASURED_KINDS
 from runners.core.sample import Pressure
 from runners.core.trial_record import TimeSlices

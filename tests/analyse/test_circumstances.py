@@ -1,4 +1,4 @@
-"""What differs between a published measurement and ours, in words from the data."""
+"""What differs between a published measurement and this run, in words from the data."""
 
 from types import SimpleNamespace
 

@@ -110,7 +110,7 @@ EACH_OTHER = ("of all", "not as capable")
 def test_an_order_asks_only_about_what_its_quote_names(claim):
     names = sources()[claim.source].systems
     for system in claim.systems:
-        known = {name for name, ours in names.items() if ours == system} | {PROSE.get(system, system)}
+        known = {name for name, own in names.items() if own == system} | {PROSE.get(system, system)}
         assert any(name in claim.quote for name in known), f"{system} is not named in {claim.quote!r}"
 
 
@@ -122,7 +122,7 @@ def test_a_least_or_most_is_said_of_one_against_all_others(claim):
 
 def test_a_table_s_row_names_its_columns_in_the_order_of_the_claim():
     claim = BY_ID["decode-10-order-by-p99"]
-    names = {ours: name for name, ours in sources()[claim.source].systems.items() if name in claim.quote}
+    names = {own: name for name, own in sources()[claim.source].systems.items() if name in claim.quote}
     assert sorted(claim.systems, key=lambda system: claim.quote.index(names[system])) == list(claim.systems)
 
 

@@ -149,16 +149,16 @@ def test_two_cells_that_share_no_sound_block_give_no_ratio(tmp_path):
     ],
 )
 def test_a_claim_is_touched_by_the_faults_of_its_handlers_and_of_its_load(claim, expected):
-    asked = next(each for each in load_claims() if each.id == claim)
-    assert {flaw.id for flaw in touching(FLAWS, asked)} == expected
+    tested = next(each for each in load_claims() if each.id == claim)
+    assert {flaw.id for flaw in touching(FLAWS, tested)} == expected
 
 
 def test_a_fault_that_nothing_here_measures_touches_the_experiments_that_it_names():
     about = {"id": "x", "source": "webserver-benchmarks", "title": "t", "what": "w", "unmeasured": "u"}
-    asked = {each.id: each for each in load_claims()}
+    tested = {each.id: each for each in load_claims()}
     known = [Flaw(**about, experiments=("01-ping",)), Flaw(**about)]
-    assert touching(known, asked["ping-gin-over-drogon"]) == known[:1]
-    assert not touching(known, asked["decode-1-drogon-simdjson-over-glaze"])
+    assert touching(known, tested["ping-gin-over-drogon"]) == known[:1]
+    assert not touching(known, tested["decode-1-drogon-simdjson-over-glaze"])
 
 
 def test_a_run_without_trials_gives_no_effect(tmp_path):

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.analyse.claims.judgements import (
     NOT_REPRODUCED,
@@ -22,6 +22,7 @@ from runners.analyse.results import analyse
 from runners.stats.verdicts import SMALLEST_BAND, holm
 from tests.analyse import synthetic
 from tests.analyse.made_up import cell, run_of
+from tests.conftest import examples
 
 CLAIMS = load_claims()
 FIGURES = figures()
@@ -44,12 +45,12 @@ def two_workloads(**amounts):
     return pd.DataFrame(rows)
 
 
-def judged(asked, figures, rows, **about):
-    return judge(asked, figures, {"01-ping": run_of(rows, **about)})
+def judged(tested, figures, rows, **about):
+    return judge(tested, figures, {"01-ping": run_of(rows, **about)})
 
 
-def verdict(asked, figures, rows, **about):
-    return judged(asked, figures, rows, **about).verdict
+def verdict(tested, figures, rows, **about):
+    return judged(tested, figures, rows, **about).verdict
 
 
 def measured(a, b, width=0.001, metric="throughput_rps", **more):
@@ -70,7 +71,7 @@ def test_no_verdict_says_more_than_one_machine_can():
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "width", "expected"),
+    ("theirs", "own", "width", "expected"),
     [
         (2.0, 2.00, 0.001, REPRODUCED),
         (2.0, 2.90, 0.001, REPRODUCED),  # within 1.5 ×
@@ -98,17 +99,17 @@ def test_no_verdict_says_more_than_one_machine_can():
     ],
 )
 @pytest.mark.parametrize("metric", ["throughput_rps", "p50_s"])
-def test_the_verdict_on_a_ratio(theirs, ours, width, expected, metric):
+def test_the_verdict_on_a_ratio(theirs, own, width, expected, metric):
     # An unpaired interval is made of two.
-    rows = measured(ours * 1000, 1000, math.expm1(math.log1p(width) / math.sqrt(2)), metric)
+    rows = measured(own * 1000, 1000, math.expm1(math.log1p(width) / math.sqrt(2)), metric)
     assert verdict(claim(metric=metric), published(a=theirs, b=1), rows, width=width) == expected
 
 
 def test_throughputs_are_paired_within_the_run_s_blocks_also_across_workloads():
     run = run_of([cell("a", name, 0.9, throughput_rps=rate) for name, rate in (("text", 2000.0), ("json", 1000.0))])
-    asked = claim(systems=("a",), workloads=("text", "json"))
+    tested = claim(systems=("a",), workloads=("text", "json"))
     figures = two_workloads(text=2.0, json=1.0)
-    found = judge(asked, figures, {"01-ping": run})
+    found = judge(tested, figures, {"01-ping": run})
     assert found.verdict == REPRODUCED
     assert (found.measured.low, found.measured.high) == pytest.approx((2 / 1.001, 2 * 1.001))
 
@@ -130,16 +131,16 @@ def test_a_noisy_machine_leaves_open_what_its_noise_hides():
 
 def test_of_two_workloads_the_noisier_counts():
     run = run_of([cell("a", "text", throughput_rps=1150.0), cell("a", "json", throughput_rps=1000.0)])
-    asked = claim(systems=("a",), workloads=("text", "json"))
+    tested = claim(systems=("a",), workloads=("text", "json"))
     figures = two_workloads(text=1.2, json=1.0)
     for floors, expected in {(1.2, 1.0): UNDECIDED, (1.0, 1.2): UNDECIDED, (1.0, 1.0): REPRODUCED}.items():
         run.noise_floor_ratio = dict(zip(("text", "json"), floors, strict=True))
-        assert judge(asked, figures, {"01-ping": run}).verdict == expected
+        assert judge(tested, figures, {"01-ping": run}).verdict == expected
 
 
 @pytest.mark.parametrize("limit", ["generator", "both"])
 @pytest.mark.parametrize(
-    ("bound", "ours", "expected"),
+    ("bound", "own", "expected"),
     [
         ("a", 2.0, UNDECIDED),  # the direction is right, of the size only a lower bound is known
         ("a", 3.1, SIZE_OFF),
@@ -150,8 +151,8 @@ def test_of_two_workloads_the_noisier_counts():
         ("b", 1.0, UNDECIDED),
     ],
 )
-def test_a_cell_that_the_generator_limited_is_a_lower_bound(limit, bound, ours, expected):
-    rows = measured(ours * 1000, 1000)
+def test_a_cell_that_the_generator_limited_is_a_lower_bound(limit, bound, own, expected):
+    rows = measured(own * 1000, 1000)
     for row in rows:
         row["bottleneck"] = limit if row["system"] in bound else "server"
     assert verdict(claim(), published(a=2, b=1), rows) == expected
@@ -194,18 +195,18 @@ def test_what_autocannon_printed_is_held_against_a_cell_that_it_measured():
 
 
 def test_claims_about_draft_http_tunnel_are_not_testable():
-    about = [asked for asked in CLAIMS if {"draft-http-tunnel", "asio-relay"} & set(asked.systems)]
+    about = [tested for tested in CLAIMS if {"draft-http-tunnel", "asio-relay"} & set(tested.systems)]
     assert len(about) >= 6
-    for asked in about:
-        assert asked.untestable == "draft-http-tunnel is in no registry; asio-relay is another program"
-        assert judge(asked, FIGURES, as_published()).verdict == NOT_TESTABLE
+    for tested in about:
+        assert tested.untestable == "draft-http-tunnel is in no registry; asio-relay is another program"
+        assert judge(tested, FIGURES, as_published()).verdict == NOT_TESTABLE
 
 
 # Orders, words, absolutes -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("ours", "width", "expected"),
+    ("own", "width", "expected"),
     [
         ((1, 2, 3), 0.001, REPRODUCED),
         ((1, 3, 2), 0.001, NOT_REPRODUCED),
@@ -213,38 +214,38 @@ def test_claims_about_draft_http_tunnel_are_not_testable():
         ((1, 2, 2.1), 0.040, UNDECIDED),
     ],
 )
-def test_the_verdict_on_an_order(ours, width, expected):
-    asked = claim("order", systems=("a", "b", "c"), metric="p50_s")
-    rows = [cell(name, "ping", width, p50_s=value) for name, value in zip("abc", ours, strict=True)]
-    found = judged(asked, published(), rows)
+def test_the_verdict_on_an_order(own, width, expected):
+    tested = claim("order", systems=("a", "b", "c"), metric="p50_s")
+    rows = [cell(name, "ping", width, p50_s=value) for name, value in zip("abc", own, strict=True)]
+    found = judged(tested, published(), rows)
     assert found.verdict == expected
     if expected != REPRODUCED:
         assert "b < c" in found.why
 
 
 def test_the_equals_of_an_order_count_where_1_5_times_was_published():
-    asked = claim("order", systems=("a", "b"), metric="p50_s")
+    tested = claim("order", systems=("a", "b"), metric="p50_s")
     rows = measured(1, 1.001, metric="p50_s")
-    assert verdict(asked, published(a=1, b=3), rows) == NOT_REPRODUCED
-    assert verdict(asked, published(a=1, b=1.4), rows) == UNDECIDED
+    assert verdict(tested, published(a=1, b=3), rows) == NOT_REPRODUCED
+    assert verdict(tested, published(a=1, b=1.4), rows) == UNDECIDED
 
 
 @pytest.mark.parametrize(
-    ("kind", "ours", "expected"),
+    ("kind", "own", "expected"),
     [
-        ("least", (1, 3, 2), REPRODUCED),  # nothing is asked about the others
+        ("least", (1, 3, 2), REPRODUCED),  # nothing is said about the others
         ("most", (3, 1, 1), REPRODUCED),
         ("least", (2, 3, 1), NOT_REPRODUCED),
         ("most", (2, 3, 1), NOT_REPRODUCED),
     ],
 )
-def test_the_least_and_the_most_are_compared_with_each_other_one_alone(kind, ours, expected):
-    asked = claim(kind, systems=("a", "b", "c"), metric="p50_s")
-    assert verdict(asked, published(), [cell(n, "ping", p50_s=v) for n, v in zip("abc", ours, strict=True)]) == expected
+def test_the_least_and_the_most_are_compared_with_each_other_one_alone(kind, own, expected):
+    tested = claim(kind, systems=("a", "b", "c"), metric="p50_s")
+    assert verdict(tested, published(), [cell(n, "ping", p50_s=v) for n, v in zip("abc", own, strict=True)]) == expected
 
 
 @pytest.mark.parametrize(
-    ("reading", "ours", "width", "expected"),
+    ("reading", "own", "width", "expected"),
     [
         ({}, 1.1, 0.001, REPRODUCED),
         ({}, 1.0, 0.001, UNDECIDED),
@@ -256,9 +257,9 @@ def test_the_least_and_the_most_are_compared_with_each_other_one_alone(kind, our
         ({"within_ratio": 1.2}, 1.2, 0.010, UNDECIDED),
     ],
 )
-def test_the_verdict_on_a_word(reading, ours, width, expected):
-    asked = claim("word", metric="p50_s", **reading)
-    assert verdict(asked, published(), measured(1.0, ours, width / math.sqrt(2), "p50_s")) == expected
+def test_the_verdict_on_a_word(reading, own, width, expected):
+    tested = claim("word", metric="p50_s", **reading)
+    assert verdict(tested, published(), measured(1.0, own, width / math.sqrt(2), "p50_s")) == expected
 
 
 def test_a_word_is_reproduced_by_its_direction_even_where_only_a_bound_is_known():
@@ -268,14 +269,14 @@ def test_a_word_is_reproduced_by_its_direction_even_where_only_a_bound_is_known(
 
 
 def test_errors_against_none_are_decided_and_none_against_many_published_is_no_difference():
-    asked = claim("order", metric="errors_count")
+    tested = claim("order", metric="errors_count")
     for (a, b), expected in {(0, 9): REPRODUCED, (0, 0): NOT_REPRODUCED, (9, 0): NOT_REPRODUCED}.items():
-        assert verdict(asked, published(a=0, b=99), measured(a, b, metric="errors_count")) == expected
+        assert verdict(tested, published(a=0, b=99), measured(a, b, metric="errors_count")) == expected
 
 
 def test_an_absolute_is_shown_and_has_neither_verdict_nor_p_value():
-    asked = claim("absolute", systems=("a",))
-    [row] = judge_all([asked], published(a=500), {"01-ping": run_of(measured(1000, 1))}).to_dict("records")
+    tested = claim("absolute", systems=("a",))
+    [row] = judge_all([tested], published(a=500), {"01-ping": run_of(measured(1000, 1))}).to_dict("records")
     assert (row["standing"], row["verdict"], row["measured"]) == ("absolute", "", 1000)
     assert row["why"] == "measured is 2 × the published"
     assert math.isnan(row["p_value"])
@@ -283,12 +284,12 @@ def test_an_absolute_is_shown_and_has_neither_verdict_nor_p_value():
 
 def test_a_build_time_belongs_to_the_system_whatever_the_load():
     rows = [cell("a", "json10@20", throughput_rps=1.0, build_s=0.5)]
-    asked = claim("absolute", systems=("a",), workloads=("build",), metric="build_s")
-    assert judged(asked, published(), rows).measured.value == 0.5
+    tested = claim("absolute", systems=("a",), workloads=("build",), metric="build_s")
+    assert judged(tested, published(), rows).measured.value == 0.5
 
 
 @pytest.mark.parametrize(
-    ("asked", "rows", "why"),
+    ("tested", "rows", "why"),
     [
         (claim(untestable="no number decides it"), measured(2, 1), "no number decides it"),
         (claim(experiment="06-tcp-proxies"), measured(2, 1), "no run of 06-tcp-proxies here"),
@@ -298,8 +299,8 @@ def test_a_build_time_belongs_to_the_system_whatever_the_load():
         (claim(systems=("b", "c")), [*measured(2, 1), cell("c", "ping", throughput_rps=1.0)], "no published ratio"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_tested_says_why(asked, rows, why):
-    found = judge(asked, published(a=2, b=1), {"01-ping": run_of(rows)})
+def test_what_cannot_be_tested_says_why(tested, rows, why):
+    found = judge(tested, published(a=2, b=1), {"01-ping": run_of(rows)})
     assert (found.verdict, found.why) == (NOT_TESTABLE, why)
 
 
@@ -307,16 +308,16 @@ def test_what_cannot_be_tested_says_why(asked, rows, why):
 
 
 def test_a_statement_that_alone_would_be_sure_is_undecided_among_many():
-    rows, asked, theirs = [], [], {}
+    rows, tested, theirs = [], [], {}
     for number in range(20):
         first, second = f"a{number}", f"b{number}"
         rows += [cell(first, "ping", throughput_rps=1200), cell(second, "ping", throughput_rps=1000)]
-        asked.append(claim(systems=(first, second), id=f"x-{number}"))
+        tested.append(claim(systems=(first, second), id=f"x-{number}"))
         theirs |= {first: 1.2, second: 1.0}
     # The interval, 1.03 to 1.40, lies beyond the band, but not by far.
     runs = {"01-ping": run_of(rows, width=0.165)}
-    [alone] = judge_all(asked[:1], published(**theirs), runs).to_dict("records")
-    together = judge_all(asked, published(**theirs), runs)
+    [alone] = judge_all(tested[:1], published(**theirs), runs).to_dict("records")
+    together = judge_all(tested, published(**theirs), runs)
     assert alone["verdict"] == REPRODUCED
     assert alone["p_adjusted"] == alone["p_value"] < 0.05
     assert set(together["verdict"]) == {UNDECIDED}
@@ -324,17 +325,16 @@ def test_a_statement_that_alone_would_be_sure_is_undecided_among_many():
     assert together["p_adjusted"].to_numpy() == pytest.approx(holm(together["p_value"]))
 
 
-@settings(max_examples=200, deadline=None)
-@given(ours=st.floats(0.5, 2), width=st.floats(0.001, 0.5))
-def test_a_p_value_says_the_same_as_the_interval(ours, width):
-    found = judged(claim(), published(a=1.2, b=1), measured(ours * 1000, 1000), width=width)
+@given(own=st.floats(0.5, 2), width=st.floats(0.001, 0.5))
+def test_a_p_value_says_the_same_as_the_interval(own, width):
+    found = judged(claim(), published(a=1.2, b=1), measured(own * 1000, 1000), width=width)
     beyond = found.measured.low > 1.02 or found.measured.high < 1 / 1.02
     assert (found.p_value < 0.05) == beyond
 
 
 def test_restatements_take_no_part_in_the_correction():
-    asked = [claim(), claim("word", systems=("b", "a"), id="inverse")]
-    found = judge_all(asked, published(a=2, b=1), {"01-ping": run_of(measured(2000, 1000))})
+    tested = [claim(), claim("word", systems=("b", "a"), id="inverse")]
+    found = judge_all(tested, published(a=2, b=1), {"01-ping": run_of(measured(2000, 1000))})
     assert found["verdict"].tolist() == [REPRODUCED, ""]
     assert found["p_adjusted"].notna().tolist() == [True, False]
     assert found["follows"].tolist() == [(), ("x",)]
@@ -362,35 +362,34 @@ def as_published(turned=False, **about):
 
 
 def decidable(kinds):
-    for asked in CLAIMS:
-        amounts = published_amounts(asked, FIGURES)
-        if asked.kind in kinds and not asked.untestable and not any(math.isnan(value) for value in amounts):
-            yield asked
+    for tested in CLAIMS:
+        amounts = published_amounts(tested, FIGURES)
+        if tested.kind in kinds and not tested.untestable and not any(math.isnan(value) for value in amounts):
+            yield tested
 
 
-@settings(max_examples=5, deadline=None)
+@examples(2)
 @given(width=st.floats(0, 0.002), floor=st.floats(1.0, 1.02))
 def test_who_measures_what_was_published_reproduces_it(width, floor):
     runs = as_published(width=width, floor=floor)
-    asked = list(decidable({"ratio", "order", "least", "most", "word"}))
-    assert len(asked) >= 60
-    assert {each.id: judge(each, FIGURES, runs).verdict for each in asked} == {each.id: REPRODUCED for each in asked}
+    tested = list(decidable({"ratio", "order", "least", "most", "word"}))
+    assert len(tested) >= 60
+    assert {each.id: judge(each, FIGURES, runs).verdict for each in tested} == {each.id: REPRODUCED for each in tested}
 
 
-@settings(max_examples=4, deadline=None)
+@examples(2)
 @given(width=st.floats(0, 0.002))
 def test_who_measures_the_inverse_reproduces_no_ratio(width):
     runs = as_published(turned=True, width=width)
-    for asked in decidable({"ratio"}):
+    for tested in decidable({"ratio"}):
         # Of two that were published as equal the inverse is equal as well.
-        if max(ratio := published_value(asked, FIGURES), 1 / ratio) > 1 + SMALLEST_BAND:
-            assert judge(asked, FIGURES, runs).verdict == NOT_REPRODUCED, asked.id
+        if max(ratio := published_value(tested, FIGURES), 1 / ratio) > 1 + SMALLEST_BAND:
+            assert judge(tested, FIGURES, runs).verdict == NOT_REPRODUCED, tested.id
 
 
-@settings(max_examples=200, deadline=None)
-@given(theirs=st.floats(1.03, 50), ours=st.floats(0.02, 50), width=st.floats(0, 0.5))
-def test_turning_a_claim_round_changes_no_verdict(theirs, ours, width):
-    rows = measured(ours * 1000, 1000, width)
+@given(theirs=st.floats(1.03, 50), own=st.floats(0.02, 50), width=st.floats(0, 0.5))
+def test_turning_a_claim_round_changes_no_verdict(theirs, own, width):
+    rows = measured(own * 1000, 1000, width)
     there = verdict(claim(), published(a=theirs, b=1), rows, width=width)
     back = verdict(claim(systems=("b", "a")), published(a=theirs, b=1), rows, width=width)
     assert there == back
@@ -398,7 +397,7 @@ def test_turning_a_claim_round_changes_no_verdict(theirs, ours, width):
 
 def test_every_statement_gets_a_verdict_and_a_reason():
     frame = judge_all(CLAIMS, FIGURES, as_published())
-    assert list(frame["id"]) == [asked.id for asked in CLAIMS]
+    assert list(frame["id"]) == [tested.id for tested in CLAIMS]
     assert set(frame["verdict"]) <= {*VERDICTS, ""}
     assert ((frame["verdict"] == "") == (frame["standing"] != "statement")).all()
     assert frame["why"].str.len().min() > 0

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.analyse.fixed_rates import STATISTICS, Latencies, added_latencies, latencies_of
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
+from tests.conftest import examples
 
 WORKLOAD = "relay@moderate"
 launches = st.lists(
@@ -39,7 +40,7 @@ def drawn(rng, blocks, middle_us=500.0, requests=2000, spread=0.4, between=0.03)
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(launches, st.integers(1, 50_000))
 def test_a_constant_delay_is_what_a_proxy_is_said_to_add(blocks, plus_us):
     found = added_latencies(of(direct=blocks, proxy=moved(blocks, 1, plus_us)), [WORKLOAD], "direct")
@@ -50,7 +51,7 @@ def test_a_constant_delay_is_what_a_proxy_is_said_to_add(blocks, plus_us):
         assert known[column].to_numpy() == pytest.approx(plus_us * 1e-6)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(launches)
 def test_a_system_adds_nothing_to_itself(blocks):
     found = added_latencies(of(direct=blocks, same=blocks), [WORKLOAD], "direct").dropna(subset=["added_s"])

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.analyse.comparisons import against_leader, compare_sides, leader_of
 from runners.stats.verdicts import noise_floor, precision_reached, verdict
+from tests.conftest import examples
 
 RATES = {"a": 1.0, "same": 1.0, "slower": 0.95}
 RUNS = 100
@@ -38,7 +39,7 @@ def decide(draw, launch_sd, precision=0.02):
     return {system: verdict(each.interval, floor) for system, each in found.items()}
 
 
-@settings(max_examples=4, deadline=None, derandomize=True)
+@examples(2, derandomize=True)
 @given(st.floats(0.001, 0.03), st.integers(0, 1000))
 def test_equal_systems_are_rarely_told_apart_and_five_percent_are_found(launch_sd, seed):
     draw = np.random.default_rng(seed)

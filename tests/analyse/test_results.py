@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from runners.analyse.cells import workload_columns
@@ -19,6 +19,7 @@ from runners.analyse.tables import measured_windows
 from runners.core.records import LoadProfile, Workload
 from runners.store.runs import read_summary
 from tests.analyse.synthetic import run_of, trial
+from tests.conftest import examples
 
 RATES = {
     ("fast+a", "decode-10"): 60_000.0,
@@ -146,7 +147,7 @@ def test_where_the_generator_limited_both_nobody_is_ranked(tmp_path):
 rates = st.floats(min_value=2_000.0, max_value=90_000.0)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(6)
 @given(first=rates, second=rates, blocks=st.integers(1, 5), noise=st.floats(0.0, 0.2), chance=st.integers(0, 99))
 def test_every_published_throughput_lies_within_the_range_of_its_own_windows(first, second, blocks, noise, chance):
     cells = {("fast+a", "decode-10"): first, ("slow+c", "decode-10"): second, ("control", "decode-10"): first}

@@ -6,11 +6,12 @@ import pytest
 
 from runners.analyse.summary import _write_summary
 from runners.cli import commands, listing
-from runners.core.records import SUMMARY_SCHEMA
+from runners.core.project import PROJECT
 from runners.store import ledger, runs
 from tests.analyse.synthetic import run_of
 
 EXPERIMENT = "02-json-decode"
+REFERENCE = json.loads((PROJECT / "data/processed" / EXPERIMENT / "reference/summary.json").read_text())
 RATES = {("gin+simdjson-go", "decode-10"): 60_000.0, ("drogon+glaze", "decode-10"): 30_000.0}
 
 
@@ -26,7 +27,7 @@ def made(data, run_id, started_at, headline=""):
     run_of(data / "raw", RATES, blocks=1, run_id=run_id, record={"started_at": started_at})
     if headline:
         (data / run_id).mkdir()
-        _write_summary(data / run_id, {"schema": SUMMARY_SCHEMA, "headline": headline})
+        _write_summary(data / run_id, REFERENCE | {"headline": headline})
 
 
 def test_without_runs_everything_is_listed_all_the_same(data):
@@ -76,5 +77,5 @@ def test_every_run_is_listed_with_its_state(data):
 def test_json_is_all_that_is_printed(data, capsys):
     commands.list_(as_json=True)
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"experiments", "systems", "workloads"}
+    assert set(found) == {"experiments", "systems", "workloads", "variants"}
     assert {"built", "conforming", "last"} <= set(found["systems"][0])

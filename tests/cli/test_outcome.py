@@ -177,6 +177,7 @@ def test_two_compared_runs_fit_into_80_columns_with_their_conclusions():
     (row,) = [line for line in lines if line.startswith(names[1])]
     assert row.endswith("0.980 × (0.900 to 1.030)  undecided")
     assert lines[-1] == "  • It is faster."
+    assert lines[2] == "One changed."
 
 
 def test_a_hostile_sentence_cannot_act_on_the_terminal():

@@ -31,8 +31,8 @@ SERVICES = (
     Served("ping", "/ping"),
     Served("ping-delay", "/ping/delay/{ms}"),
     Served("discard", "/discard/{db}/{table}"),
-    Served("decode", "/dbop/{db}/{table}", "oracle"),
-    Served("roundtrip", "/dbop/{db}/{table}/echo", "oracle"),
+    Served("decode", "/dbop/{db}/{table}", "reference"),
+    Served("roundtrip", "/dbop/{db}/{table}/echo", "reference"),
 )
 RESOURCES = (
     Served("text", "/text"),

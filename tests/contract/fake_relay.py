@@ -9,7 +9,7 @@ from contextlib import contextmanager
 LOOPBACK = "127.0.0.1"
 CORRUPTED_AT = 5000
 MOST_CONNECTIONS = 150
-LONGEST_SILENCE_S = 3.0
+LONGEST_SILENCE_S = 1.5
 
 
 @contextmanager

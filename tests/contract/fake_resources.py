@@ -133,5 +133,5 @@ _PAGES = {
 
 @cache
 def _first_time(server: int) -> datetime:
-    """Return the time of a server's first response, whatever other tests asked theirs before."""
+    """Return the time of a server's first response, whatever other tests sent to theirs before."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Workloads that are held to some JSON only: what is still asked of them, and what is not."""
+"""Workloads that are held to some JSON only: what is still required of them, and what is not."""
 
 import pytest
 
@@ -11,10 +11,13 @@ from tests.contract.fake import RESOURCES, Served, serving
 from tests.contract.storm import storm
 
 FAULTY = tuple(
-    Served(workload, path, "oracle")
+    Served(workload, path, "reference")
     for workload, path in zip(AS_PUBLISHED, ("/dbop/{db}/{table}", "/dbop/{db}/{table}/echo"), strict=True)
 )
-EQUAL = (Served("decode", "/dbop/{db}/{table}", "oracle"), Served("roundtrip", "/dbop/{db}/{table}/echo", "oracle"))
+EQUAL = (
+    Served("decode", "/dbop/{db}/{table}", "reference"),
+    Served("roundtrip", "/dbop/{db}/{table}/echo", "reference"),
+)
 
 
 @pytest.mark.parametrize("fault", ["skips a field", "accepts anything", "echo is empty"])
@@ -41,8 +44,8 @@ def test_an_answer_that_is_no_json_is_found():
 
 @pytest.mark.parametrize("workload", ["decode", "roundtrip"])
 def test_the_request_is_that_of_equal_work_to_the_byte(workload):
-    asked = [
+    sent = [
         contract_request("/x/{db}", Workload(name, operations=10), "pretty", 3)
         for name in (workload, f"{workload}-as-published")
     ]
-    assert asked[0] == asked[1]
+    assert sent[0] == sent[1]

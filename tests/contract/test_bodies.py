@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.contract.data import request_body
 from runners.contract.decoder.reference import BODY_LIMIT_BYTES, judge, receipt
+from tests.conftest import examples
 
 styles = st.sampled_from(["compact", "pretty"])
 seeds = st.integers(0, 2**32)
 
 
 @given(operations=st.integers(1, 300), style=styles, seed=seeds)
-@settings(deadline=None, max_examples=50)
+@examples(20)
 def test_a_body_has_exactly_the_operations_that_were_asked_for(operations, style, seed):
     proof = receipt(request_body(operations, style, seed))
     assert (proof.operations, proof.filters, proof.read_columns) == (operations, 2 * operations, 2 * operations)

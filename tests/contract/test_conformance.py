@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from runners.contract import conformance
 from runners.contract.data import request_body
+from tests.conftest import examples
 from tests.contract.fake import RESOURCES, SERVICES, Served, serving
 from tests.contract.storm import storm
 from tests.contract.strategies import damaged_bodies, good_bodies
@@ -103,7 +104,7 @@ def test_a_behaviour_is_found_that_no_single_request_shows(fault, service, name,
 def test_a_finding_says_what_was_asked_expected_and_received():
     with serving("skips a field") as base_url:
         finding = quick(base_url)[0]
-    assert (finding.vector, finding.workload, finding.codec) == ("the sample batch is accepted", "decode", "oracle")
+    assert (finding.vector, finding.workload, finding.codec) == ("the sample batch is accepted", "decode", "reference")
     assert finding.request == "POST /dbop/my_database_1/my_table_1"
     assert "'textBytes': 32" in finding.expected
     assert '"textBytes": 25' in finding.got
@@ -171,6 +172,6 @@ def good_server():
 
 
 @given(body=good_bodies() | damaged_bodies())
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_a_good_server_agrees_with_the_oracle_on_any_body(good_server, body):
+@examples(15, suppress_health_check=[HealthCheck.too_slow])
+def test_a_good_server_agrees_with_the_reference_decoder_on_any_body(good_server, body):
     assert conformance.agree(good_server, SERVICES, body) == []

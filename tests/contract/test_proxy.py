@@ -3,10 +3,11 @@
 import psutil
 import pytest
 
-from runners.contract.proxy import cases as relay_cases
+from runners.contract.proxy import cases as relay_cases, rig as relay_rig
 from runners.contract.proxy.cases import CASES
 from runners.contract.proxy.check import check
 from runners.contract.proxy.rig import Backend, Proxy
+from tests.contract import fake_relay
 from tests.contract.fake_relay import relay_with
 
 SAME = "the same bytes arrive, both ways"
@@ -23,8 +24,10 @@ FIRST = "a backend that speaks first is heard"
 SLOW = "a slow reader does not make it grow"
 
 
-@pytest.fixture
-def short_pause(monkeypatch):
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch):
+    for module in (relay_cases, relay_rig):
+        monkeypatch.setattr(module, "PATIENCE_S", 2.0)
     monkeypatch.setattr(relay_cases, "_IDLE_S", 0.05)
 
 
@@ -33,21 +36,19 @@ def findings(fault=""):
         return {found.case: found for found in check(Proxy(port, backend, lambda: psutil.Process().memory_info().rss))}
 
 
-@pytest.mark.usefixtures("short_pause")
 def test_a_proxy_that_relays_passes_every_case():
     assert findings() == {}
 
 
-@pytest.mark.usefixtures("short_pause")
 @pytest.mark.parametrize(
     ("fault", "cases", "difference"),
     [
         ("drops half-closed connections", [CLIENT_HALF, BACKEND_HALF], "the connection ended"),
         ("changes a byte", [SAME, LARGE, RETURNS, BACKEND_HALF], "arrived changed"),
-        ("hangs without a backend", [DOWN], "the client saw no end within 5 s"),
-        ("few connections", [MANY], "no connection to the backend within 5 s"),
+        ("hangs without a backend", [DOWN], "the client saw no end within 2 s"),
+        ("few connections", [MANY], "no connection to the backend within 2 s"),
         ("says nothing of resets", [CLIENT_RESETS, BACKEND_RESETS], "saw no end within 2 s"),
-        ("connects late", [FIRST], "no connection to the backend within 5 s"),
+        ("connects late", [FIRST], "no connection to the backend within 2 s"),
         ("keeps everything", [SLOW], "its memory grew by"),
     ],
 )
@@ -57,7 +58,8 @@ def test_a_fault_is_found_by_the_cases_that_are_about_it_and_by_no_other(fault, 
     assert all(difference in finding.difference for finding in found.values())
 
 
-def test_a_proxy_that_closes_what_is_idle_is_found():
+def test_a_proxy_that_closes_what_is_idle_is_found(monkeypatch):
+    monkeypatch.setattr(relay_cases, "_IDLE_S", fake_relay.LONGEST_SILENCE_S + 1)
     assert list(findings("closes what is idle")) == [IDLE]
 
 

@@ -49,12 +49,12 @@ def test_every_kind_of_answer_is_expected_by_some_vector():
     assert set().union(*(vector.statuses for vector in stored())) == {200, 400, 404, 405, 413, 503}
 
 
-def test_a_vector_that_the_oracle_disagrees_with_is_not_written():
+def test_a_vector_that_the_reference_decoder_disagrees_with_is_not_written():
     with pytest.raises(ValueError, match="the reference decoder says"):
         for_batch("an empty body is accepted", "", 200)
 
 
-def test_the_stored_expectations_are_those_of_the_oracle():
+def test_the_stored_expectations_are_those_of_the_reference_decoder():
     for vector in BATCHES:
         verdict = judge(vector.body)
         assert verdict.statuses == vector.statuses, vector.name
@@ -127,5 +127,5 @@ def test_an_echo_with_unknown_members_does_not_fit_its_schema():
     assert not validator("Echo").is_valid(echo)
 
 
-def test_the_limits_of_the_document_are_those_of_the_oracle():
+def test_the_limits_of_the_document_are_those_of_the_reference_decoder():
     assert SCHEMAS["Discarded"]["properties"]["bytes"]["maximum"] == BODY_LIMIT_BYTES

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from runners.analyse.checks.conditions import DISTURBANCES
-from runners.cli.checks import FAULTS
 from runners.core.project import PROJECT
+from tests.conftest import FULL
 from tests.e2e.browser import browser
 
 # Parameters that keep a run of each notebook short; the full form of the tests measures with the notebooks' own.
@@ -25,7 +25,7 @@ EXPERIMENTS = tuple(SHORT)
 
 def quick(experiment):
     """Return the words of the command line that run `experiment` as the fixture ``quick_run`` did."""
-    short = {} if os.environ.get(FAULTS) and experiment != "04-text-json-sql" else SHORT[experiment]
+    short = {} if FULL and experiment != "04-text-json-sql" else SHORT[experiment]
     given = [word for name, value in short.items() for word in ("-p", name, str(value))]
     return ["run", experiment, "--profile", "quick", "--run-id", "e2e", *given]
 

@@ -8,7 +8,7 @@ import shutil
 import nbformat
 import pytest
 
-from runners.core.project import PROJECT
+from runners.core.project import PROCESSED, PROJECT
 from runners.present.html import write_report
 from runners.present.throughput import charts, tables
 from runners.present.throughput.baseline import relative
@@ -16,6 +16,7 @@ from runners.store.ledger import REFERENCE
 from tests.e2e.accessibility import axe
 from tests.e2e.browser import browser
 from tests.e2e.test_compare import wrkbook
+from tests.e2e.test_reference import MEASURED
 from tests.present.test_html import HOSTILE, hostile_sample
 
 pytestmark = pytest.mark.e2e
@@ -62,12 +63,15 @@ def hostile_report(folder):
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
-    """The report of a reference run, made again from its raw records, and a hostile one."""
+    """The report of a reference run, made again from its raw records, a hostile one, and all that come with the project."""
     data = tmp_path_factory.mktemp("data")
     shutil.copytree(PROJECT / "data/raw" / EXPERIMENT / REFERENCE, data / "raw" / EXPERIMENT / REFERENCE)
     outcome = wrkbook("report", REFERENCE, data=data, timeout=900)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     hostile_report(data / "processed" / "hostile")
+    (data / "processed" / "kept").mkdir()
+    for name in MEASURED:
+        shutil.copy(PROCESSED / name / REFERENCE / "report.html", data / "processed" / "kept" / f"{name}.html")
     return data / "processed"
 
 
@@ -217,16 +221,22 @@ def test_hostile_names_stay_text_in_svg_json_controls_and_copies(opened):
     assert page.told == again.told == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_violation(opened, scheme):
+@pytest.mark.parametrize("name", MEASURED)
+def test_every_report_of_the_reference_is_legible_and_axe_finds_no_serious_violation(opened, name):
     source = axe.script()
-    page = opened(scheme=scheme)
-    page.evaluate("document.querySelectorAll('main details').forEach(each => each.open = true)")
-    assert axe.violations(page, source) == []
+    for width, scheme in ((1366, "light"), (390, "dark")):
+        page = opened(f"kept/{name}.html", width=width, scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.evaluate(OVERLAPPING) == []
+        page.evaluate("document.querySelectorAll('main details').forEach(each => each.open = true)")
+        assert axe.violations(page, source) == []
+        assert page.told == []
+        page.close()
 
 
-def test_a_keyboard_reaches_every_control(opened):
-    page = opened("hostile/report.html")
+@pytest.mark.parametrize("path", ["hostile/report.html", *(f"kept/{name}.html" for name in MEASURED)])
+def test_a_keyboard_reaches_every_control(opened, path):
+    page = opened(path)
     tools(page)
     wanted = "a[href], button, input, select, summary, [tabindex]"
     count = page.evaluate(

@@ -1,17 +1,14 @@
 """Short form and full form: ``./wrkbook test --faults`` runs the cases marked `full` too."""
 
-import os
 import time
 
 import pytest
 
-from runners.cli import checks as quality
+from tests.conftest import FULL
 
 pytest.register_assert_rewrite("tests.faults.harness", "tests.faults.blocks")
 
 from tests.faults.harness import Observed, adopting_orphans, assert_records_are_sound, private_cache, run_command  # noqa: E402
-
-FULL = quality.FAULTS in os.environ
 
 
 def pytest_collection_modifyitems(items):

@@ -18,7 +18,7 @@ from runners.measure.conformance import build_all, full_image
 from runners.systems.build import CACHE_ENV, Artifact, artifact, sources
 from runners.systems.catalogue import Catalogue
 from runners.systems.sandbox import Sandbox
-from tests.faults.conftest import FULL
+from tests.conftest import FULL
 from tests.faults.mutations import bodies
 from tests.faults.servers import decoding, launched
 
@@ -66,7 +66,7 @@ class Decoder:
                     yield f"{self.name}: {difference} for {body!r}"
 
 
-def hold_against_the_oracle(processes, seed, count):
+def hold_against_the_reference_decoder(processes, seed, count):
     """Send `count` bodies to every decoder of running servers; returns how many were accepted, and what was wrong."""
     decoders = [
         Decoder(process, service)
@@ -94,10 +94,10 @@ def memory_bytes(process):
 def test_every_decoder_answers_hostile_bodies_as_the_reference_decoder_does(record_property):
     with ExitStack() as stack:
         processes = launched(stack, list(build_all(Catalogue(), decoding()).values()))
-        _, wrong = hold_against_the_oracle(processes, 1, 500)
+        _, wrong = hold_against_the_reference_decoder(processes, 1, 500)
         assert wrong == []
         before = {process.name: memory_bytes(process) for process in processes}
-        accepted, wrong = hold_against_the_oracle(processes, 8, REQUESTS_COUNT // 2)
+        accepted, wrong = hold_against_the_reference_decoder(processes, 8, REQUESTS_COUNT // 2)
         record_property("accepted", accepted)
         assert wrong == []
         assert 0.1 * REQUESTS_COUNT < accepted < 0.45 * REQUESTS_COUNT
@@ -143,7 +143,7 @@ def test_no_hostile_body_makes_a_sanitizer_speak():
     assert offering
     with ExitStack() as stack:
         processes = launched(stack, [sanitized(server) for server in offering])
-        _, wrong = hold_against_the_oracle(processes, 9, REQUESTS_COUNT // 2)
+        _, wrong = hold_against_the_reference_decoder(processes, 9, REQUESTS_COUNT // 2)
         assert [process.output() for process in processes] == [""] * len(processes)
         assert wrong == []
         for process in processes:

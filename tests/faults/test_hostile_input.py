@@ -139,5 +139,5 @@ def test_a_report_of_hostile_texts_runs_nothing_in_a_browser(tmp_path):
         page.wait_for_timeout(300)
         assert page.evaluate("window.owned") is None
         assert page.title() != "owned"
-        assert page.locator("script").count() == 2  # the report's own, and ours, which was refused
+        assert page.locator("script").count() == 2  # the report's own, and that of the test, which was refused
     assert [url for url in requested if not url.startswith(("file:///src/report.html", "data:"))] == []

@@ -12,7 +12,7 @@ import yaml
 
 from runners.measure.conformance import build_all
 from runners.systems.catalogue import Catalogue
-from tests.faults.conftest import FULL
+from tests.conftest import FULL
 from tests.faults.servers import decoding, launched
 
 pytestmark = pytest.mark.servers

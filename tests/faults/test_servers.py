@@ -50,7 +50,7 @@ def test_a_server_that_breaks_gets_that_as_its_result(beside_an_honest_one, monk
 
 @pytest.mark.parametrize(("fault", "check"), [("fails", "errors"), ("cuts short", "response size")])
 def test_answers_that_are_wrong_under_load_make_the_trial_void(beside_an_honest_one, monkeypatch, fault, check):
-    # Were the last question asked as the first one was: a server that cheats would know it too.
+    # Were the last request as the first one: a server that cheats would know it too.
     monkeypatch.setattr(trial.Trial, "verify", _only_before(trial.Trial.verify))
     _, void = beside_an_honest_one(fault)
     assert check in void

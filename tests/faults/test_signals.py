@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.faults.conftest import FULL
+from tests.conftest import FULL
 from tests.faults.harness import (
     Observed,
     assert_goes_on,

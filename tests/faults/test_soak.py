@@ -64,8 +64,8 @@ def test_runs_for_an_hour_leave_nothing_and_need_no_more_than_the_first(tmp_path
     assert max(counts[half:]) < 1.15 * max(counts[:half])
 
 
-def _of(process, ask):
+def _of(process, read):
     try:
-        return ask(process)
+        return read(process)
     except psutil.Error:
         return 0

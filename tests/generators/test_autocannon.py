@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
-from runners.core.load import GeneratorError, Histogram, Load, Request
+from runners.core.histogram import Histogram
+from runners.core.load import GeneratorError, Load, Request
 from runners.generators.autocannon import Autocannon
 from runners.generators.autocannon_text import parse_text
 from runners.stats import histograms
@@ -47,8 +48,8 @@ def test_the_command_asks_for_the_load_and_names_the_request():
         "url": "http://127.0.0.1:21400/ping", "method": "GET", "connections": 80, "duration": 0.4, "timeout": 1.5,
         "sampleInt": 100,
     }  # fmt: skip
-    asked = options(Request("POST", "/discard/a/b", b"[]", "text/plain"), threads=4)
-    assert (asked["workers"], asked["body"], asked["headers"]) == (4, "/load/body", {"Content-Type": "text/plain"})
+    given = options(Request("POST", "/discard/a/b", b"[]", "text/plain"), threads=4)
+    assert (given["workers"], given["body"], given["headers"]) == (4, "/load/body", {"Content-Type": "text/plain"})
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,6 @@ def test_output_of_another_load_is_refused():
 few = st.integers(0, 3_000)
 
 
-@settings(deadline=None)
 @given(
     counts=st.dictionaries(st.integers(1, 9_000_000), st.integers(1, 5_000), max_size=30),
     errors=st.fixed_dictionaries(dict.fromkeys(("connect", "read", "write", "timeout"), few)),

@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
-from runners.core.load import GeneratorError, Histogram, Load, Request
+from runners.core.histogram import Histogram
+from runners.core.load import GeneratorError, Load, Request
 from runners.generators.perf_gauge import PerfGauge, Portion, portion
 from runners.generators.perf_gauge_push import readable
 from runners.generators.perf_gauge_report import parse_text
@@ -181,7 +182,6 @@ samples = st.dictionaries(st.integers(1, 9_000_000), st.integers(1, 5_000), max_
 )
 
 
-@settings(deadline=None)
 @given(
     succeeded=samples,
     failed=samples,

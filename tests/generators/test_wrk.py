@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
-from runners.core.load import GeneratorError, Histogram, Load, LoadErrors, Request
+from runners.core.histogram import Histogram
+from runners.core.load import GeneratorError, Load, LoadErrors, Request
 from runners.generators.wrk import Wrk
 from runners.generators.wrk_exact import COARSE_PARTS, PARTS
 from runners.stats import histograms
@@ -82,9 +83,9 @@ def test_what_wrk_cannot_do_is_refused(load):
         command(**load)
 
 
-@pytest.mark.parametrize(("asked", "given_to_wrk"), [(0.4, "1s"), (1.0, "1s"), (1.5, "2s"), (60.0, "60s")])
-def test_a_window_that_is_not_whole_seconds_is_rounded_up(asked, given_to_wrk):
-    assert given_to_wrk in command(duration_s=asked)
+@pytest.mark.parametrize(("requested", "given_to_wrk"), [(0.4, "1s"), (1.0, "1s"), (1.5, "2s"), (60.0, "60s")])
+def test_a_window_that_is_not_whole_seconds_is_rounded_up(requested, given_to_wrk):
+    assert given_to_wrk in command(duration_s=requested)
 
 
 def test_a_get_without_body_sends_none_and_a_post_without_body_an_empty_one():
@@ -271,7 +272,6 @@ histograms_us = st.dictionaries(st.integers(1, 4_000), st.integers(1, 5_000), ma
 few = st.integers(0, 2_000)
 
 
-@settings(deadline=None)
 @given(
     raw=histograms_us,
     rates=histograms_us,
@@ -304,7 +304,6 @@ def test_parsing_gives_back_what_was_measured(raw, rates, duration_us, connectio
     assert result.connections_count == max(0, connections - errors.connect_count)
 
 
-@settings(deadline=None)
 @given(
     raw=st.dictionaries(st.integers(1, 900_000), st.integers(1, 50), min_size=1, max_size=60),
     duration_us=st.integers(400_000, 4_000_000),

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.core.load import GeneratorError, LoadErrors
 from runners.core.project import PUBLISHED as FOLDER
@@ -183,7 +183,6 @@ def test_what_wrk_would_not_print_is_refused(right, wrong):
         parse_text(text.replace(right, wrong, 1))
 
 
-@settings(deadline=None)
 @given(microseconds=st.floats(0, 1e11), rate=st.floats(0, 1e15), size=st.floats(0, 1e18))
 def test_every_unit_that_wrk_prints_is_read_within_its_rounding(microseconds, rate, size):
     text = published("gin-ping")

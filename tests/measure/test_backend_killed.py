@@ -56,7 +56,7 @@ def measured(chosen, monkeypatch, folder, *, program, when):
 
     def killing(settings, number, excluded, step):
         def doing(what):
-            # In the middle of the first window that asks it for anything: after the warm-up's 0.2 s.
+            # In the middle of the first window that needs it: after the warm-up's 0.2 s.
             if number == 1 and when in what and not timers:
                 timers.append(threading.Timer(0.6, kill))
                 timers[-1].start()
@@ -80,10 +80,10 @@ def failures(records, block):
 def test_the_trials_of_a_killed_database_say_so_and_the_next_block_has_a_new_one(tmp_path, monkeypatch):
     chosen = settings("postgresql", "net-http", ["text", "sql1", "sql2"])
     records = measured(chosen, monkeypatch, tmp_path, program="postgres", when="sql")
-    asking = [record for record in records if record.workload != "text"]
-    assert {failure.stage for failure in failures(asking, 1)} == {"backend"}
-    assert all("exit status -9" in failure.message for failure in failures(asking, 1))
-    assert failures(asking, 2) == [None] * 4
+    needing = [record for record in records if record.workload != "text"]
+    assert {failure.stage for failure in failures(needing, 1)} == {"backend"}
+    assert all("exit status -9" in failure.message for failure in failures(needing, 1))
+    assert failures(needing, 2) == [None] * 4
     # What did not need it went on in the same block.
     assert {record.block for record in records if record.workload == "text" and not record.failure} == {1, 2}
     tables = build_tables(records)

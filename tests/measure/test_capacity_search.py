@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from runners.core.load import Histogram, LoadErrors, LoadResult
+from runners.core.histogram import Histogram
+from runners.core.load import LoadErrors, LoadResult
 from runners.core.parameter_values import objectives
 from runners.measure.capacity_search import CapacitySearch, met, on_schedule
 from runners.stats.verdicts import bracket

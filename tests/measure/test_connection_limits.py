@@ -47,12 +47,12 @@ def test_nothing_left_is_an_error_that_says_what_fits():
 
 
 def test_all_lists_of_the_parameters_are_fitted_and_those_asked_for_stay_in_the_record():
-    asked = Parameters(**{"connection_counts": [10, 20_000], "blog_connection_counts": [20, 30_000]})
-    fits, left_out = clamped(asked, 20_000, 28_232)
+    requested = Parameters(**{"connection_counts": [10, 20_000], "blog_connection_counts": [20, 30_000]})
+    fits, left_out = clamped(requested, 20_000, 28_232)
     assert fits.connection_counts == [10, 19_900]
     assert fits.blog_connection_counts == [20]
     assert [level.connections for level in left_out] == [20_000, 30_000]
-    assert asked.connection_counts == [10, 20_000]
+    assert requested.connection_counts == [10, 20_000]
 
 
 def test_a_load_of_one_number_that_does_not_fit_is_an_error():

@@ -174,3 +174,40 @@ def test_a_workload_that_no_named_system_serves_is_measured_on_their_servers_whe
     assert [cell.system.name for cell in alone.cells] == ["drogon", "gin", "control"]
     with pytest.raises(WrkbookError, match="serves ping"):
         design(Catalogue(), ["ping"], systems=named)
+
+
+def test_tuned_builds_take_part_beside_their_plain_rows_with_a_floor_of_their_own():
+    rows = ["gin+sonic", "drogon+glaze"]
+    cells = names(
+        design(Catalogue(), ["decode"], floor="discard", systems=rows, variants=["pgo", "mimalloc"], batch_sizes=[1])
+    )
+    assert [system for system, workload in cells if workload == "decode-1"] == [
+        *("gin+sonic", "gin+sonic+pgo", "drogon+glaze", "drogon+glaze+pgo", "drogon+glaze+mimalloc", "control")
+    ]
+    assert [system for system, workload in cells if workload == "discard-1"] == [
+        *("gin", "gin+pgo", "drogon", "drogon+pgo", "drogon+mimalloc")
+    ]
+
+
+def test_tuned_builds_take_no_part_by_default_nor_among_all():
+    for systems in ([], ["all"]):
+        found = design(Catalogue(), ["decode", "ping"], systems=systems, floor="discard")
+        assert {system.variant for system in found.systems} == {None}
+    by_name = design(Catalogue(), ["decode"], systems=["gin+sonic", "gin+sonic+pgo"], batch_sizes=[1])
+    assert [system for system, _ in names(by_name)] == ["gin+sonic", "gin+sonic+pgo", "control"]
+
+
+def test_the_control_repeats_a_plain_build():
+    found = design(Catalogue(), ["ping"], variants=["pgo"])
+    assert found.cells[0].system.variant is None
+    assert next(system for system in found.systems if system.control).repeats(found.cells[0].system)
+
+
+@pytest.mark.parametrize(
+    ("variant", "told"),
+    [("pog", "no server has the variant 'pog'"), ("mimalloc", "no system of this run has mimalloc")],
+)
+def test_a_variant_that_no_system_of_the_run_has_is_refused(variant, told):
+    with pytest.raises(WrkbookError, match=told) as caught:
+        design(Catalogue(), ["decode"], systems=["gin+sonic"], variants=[variant])
+    assert "mimalloc (drogon)" in str(caught.value)

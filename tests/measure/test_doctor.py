@@ -83,14 +83,14 @@ def test_without_a_plan_there_is_none_to_show(run):
 
 def test_this_machine_is_examined(monkeypatch):
     monkeypatch.setattr(host, "check_sandbox", lambda: None)
-    examination = diagnose(interval_s=0.1)
-    names = [finding.name for finding in examination.findings]
+    diagnosis = diagnose(interval_s=0.1)
+    names = [finding.name for finding in diagnosis.findings]
     assert len(set(names)) == len(names)
     assert {"CPUs", "other load", "speed of the CPUs", "sandbox", "disk for the image"} <= set(names)
 
 
 def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch):
-    asked = []
+    spans = []
 
     class Probes(contextlib.nullcontext):
         def __init__(self, cpus):
@@ -98,7 +98,7 @@ def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch)
             self.cpus = cpus
 
         def shares(self, start_s, end_s):
-            asked.append((start_s, end_s))
+            spans.append((start_s, end_s))
             return dict.fromkeys(self.cpus, 0.5)
 
     looked = []
@@ -107,24 +107,24 @@ def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch)
     found = machine_survey._machine([Core((cpu,)) for cpu in range(3)], 0.0)
     assert found[0] == GOOD
     assert (found[1].level, found[1].detail.split(" of its")[0]) == ("advice", "CPU 0: 50.0 %, CPU 1: 50.0 %")
-    start_s, end_s = asked[-1]
+    start_s, end_s = spans[-1]
     assert start_s <= looked[0] <= end_s
 
 
 def test_one_cpu_is_a_problem_and_no_failure(monkeypatch):
-    examination = diagnose(interval_s=0.0, affinity={min(os.sched_getaffinity(0))})
-    assert examination.plan is None
-    assert "CPUs" in [finding.name for finding in examination.problems]
+    diagnosis = diagnose(interval_s=0.0, affinity={min(os.sched_getaffinity(0))})
+    assert diagnosis.plan is None
+    assert "CPUs" in [finding.name for finding in diagnosis.problems]
 
 
 def test_without_hwloc_and_without_an_image_the_cpus_are_not_planned_and_nothing_is_made(monkeypatch):
     monkeypatch.setattr(machine_survey, "topology_at_hand", lambda: None)
     monkeypatch.setattr(host, "check_sandbox", lambda: None)
-    examination = diagnose(interval_s=0.0)
-    names = [finding.name for finding in examination.findings]
-    assert examination.plan is None
+    diagnosis = diagnose(interval_s=0.0)
+    names = [finding.name for finding in diagnosis.findings]
+    assert diagnosis.plan is None
     assert not {"NUMA", "SMT"} & set(names)
-    (finding,) = [finding for finding in examination.findings if finding.name == "CPUs"]
+    (finding,) = [finding for finding in diagnosis.findings if finding.name == "CPUs"]
     assert (finding.level, "hwloc-nox" in finding.remedy) == ("advice", True)
 
 
@@ -134,8 +134,8 @@ def test_an_lstopo_that_fails_is_a_problem_and_no_failure(monkeypatch):
 
     monkeypatch.setattr(machine_survey, "topology_at_hand", fail)
     monkeypatch.setattr(host, "check_sandbox", lambda: None)
-    examination = diagnose(interval_s=0.0)
-    assert "no /sys" in next(found.detail for found in examination.problems if found.name == "CPUs")
+    diagnosis = diagnose(interval_s=0.0)
+    assert "no /sys" in next(found.detail for found in diagnosis.problems if found.name == "CPUs")
 
 
 def test_a_cache_folder_that_cannot_be_made_is_a_problem_and_no_failure(monkeypatch):
@@ -152,7 +152,7 @@ def test_a_cache_folder_that_cannot_be_made_is_a_problem_and_no_failure(monkeypa
 
 @pytest.mark.parametrize(("ready", "level"), [(True, "good"), (False, "problem")])
 def test_an_image_that_is_still_to_be_made_needs_more_space(monkeypatch, ready, level):
-    monkeypatch.setattr(machine_survey, "full_image", lambda _: SimpleNamespace(ready=ready))
+    monkeypatch.setattr(machine_survey, "image_for", lambda _: SimpleNamespace(ready=ready))
     monkeypatch.setattr(machine_survey, "sandbox", lambda image_ready: GOOD)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2 * 2**30))
     assert machine_survey._sandbox_and_image()[1].level == level

@@ -69,11 +69,11 @@ def test_the_rate_that_all_carry_is_repeated_by_the_published_tool():
 
 @given(RATES)
 def test_a_paced_rate_is_sent_one_by_one_and_asks_for_a_little_more_than_it_offers(rate):
-    clients, asked = paced(rate)
-    load = Load(clients, 1, 1.0, rate_rps=rate, requested_rps=asked)
+    clients, requested = paced(rate)
+    load = Load(clients, 1, 1.0, rate_rps=rate, requested_rps=requested)
     each = portion(load)
     assert each.count == 1
-    assert each.rate_rps * clients == pytest.approx(asked)
+    assert each.rate_rps * clients == pytest.approx(requested)
     late_rps = clients / (each.every_ms / 1000 + 0.0016)
     assert rate <= late_rps + 1e-6
     assert clients <= max(40, rate / 200 * 1.33 + 1)

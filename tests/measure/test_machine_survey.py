@@ -40,9 +40,9 @@ def test_the_reason_has_the_numbers_and_the_limits():
     assert "varied by 5.7% (limit 2%)" in reason
 
 
-@pytest.mark.parametrize(("asked", "slice_s"), [("0", 0.0), ("250", 0.25)])
-def test_a_length_that_was_asked_for_is_used_whatever_the_machine_does(asked, slice_s):
-    assert chosen_slices(asked, seen(steal=0.5)) == (slice_s, "as the parameter slices says")
+@pytest.mark.parametrize(("given", "slice_s"), [("0", 0.0), ("250", 0.25)])
+def test_a_length_that_was_given_is_used_whatever_the_machine_does(given, slice_s):
+    assert chosen_slices(given, seen(steal=0.5)) == (slice_s, "as the parameter slices says")
 
 
 def test_the_spread_is_the_variation_between_tenths_of_a_second():

@@ -1,6 +1,5 @@
 """When a run goes on, and with what: systems that fail again and again, budgets, and what the machine made void."""
 
-import math
 import time
 from types import SimpleNamespace
 
@@ -211,9 +210,33 @@ def test_a_server_that_is_served_beside_the_run_is_named_once(monkeypatch, pause
     assert said.count("wrkbook serve runs on this machine: it counts as other load") == 1
 
 
+def status(block, left_s, *, least=6, most=60, sure=6):
+    """The status line before a block of 50 s, after ratios of ±70 % where ±2 % is wanted."""
+    profile = Profile(0.3, 1.0, 1, least, most, 15, "for tests", sure_blocks=sure)
+    return _status(block, profile, least, 0.7, 0.02, 50.0, time.monotonic() + left_s)
+
+
+@pytest.mark.parametrize(
+    ("block", "left_s", "sure", "said"), [(4, 340, 6, 9), (2, 30, 6, 6), (2, 120, 1, 3), (2, 30, 1, 2)]
+)
+def test_a_status_promises_no_more_blocks_than_the_time_left_holds(block, left_s, sure, said):
+    assert status(block, left_s, sure=sure).startswith(f"Block {block} of about {said},")
+
+
+def test_a_status_promises_no_more_blocks_than_the_precision_needs():
+    profile = Profile(0.3, 1.0, 1, 6, 60, 15, "for tests", sure_blocks=6)
+    said = [_status(7, profile, 6, reached, 0.02, 50.0, time.monotonic() + 5000) for reached in (0.021, 0.7)]
+    assert said[0].startswith("Block 7 of about 7,")
+    assert said[1].startswith("Block 7 of about 60,")
+
+
+def test_a_planned_number_of_blocks_is_about_only_where_the_budget_may_cut_it():
+    assert status(1, 1000, least=3, most=3, sure=3).startswith("Block 1 of 3, ")
+    assert status(1, 60, least=3, most=3, sure=1).startswith("Block 1 of about 1, ")
+
+
 def test_a_status_is_readable_when_the_budget_is_used_up():
-    said = _status(1, 3, 3, math.inf, 0.02, 30.0, time.monotonic() - 1)
-    assert said == "Block 1 of 3, 0 s left"
+    assert status(1, -1, least=3, most=3, sure=3) == "Block 1 of 3, 0 s left"
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, "1 system in time slices"), (3, "3 systems in time slices")])

@@ -181,7 +181,7 @@ def test_a_block_whose_cpus_have_gone_ends_the_run_by_their_names():
 
 
 def test_a_server_whose_cpus_have_gone_is_not_launched():
-    artifact = SimpleNamespace(server=SimpleNamespace(name="gin"))
+    artifact = SimpleNamespace(server=SimpleNamespace(label="gin"))
     with pytest.raises(WrkbookError, match="CPU 3999 is gone"):
         ServerProcess(artifact, 1, [3999]).launch()
 

@@ -152,9 +152,11 @@ def test_between_time_slices_server_and_load_generator_stand_still_and_afterward
         states.append({process.status() for process in of_program("/build/server")})
 
     measure_block(chosen(workloads=["ping"]), 1, set(), step)
-    sliced, companions = running[: 3 * 2 * 3], 3
+    sliced, co_scheduled_count = running[: 3 * 2 * 3], 3
     assert set(map(tuple, sliced)) == {()}
-    assert len(running) == len(sliced) + companions * len(SAMPLED_AT)  # the windows in one piece come after them
+    assert len(running) == len(sliced) + co_scheduled_count * len(
+        SAMPLED_AT
+    )  # the windows in one piece come after them
     assert psutil.STATUS_STOPPED not in set().union(*states)
 
 

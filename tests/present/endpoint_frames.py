@@ -66,21 +66,21 @@ def _labels():
 def _cell(system, label):
     workload, _, shape = label.partition("@")
     rate = RATES[workload] * SYSTEMS[system] * (SLOWER if shape else 1)
-    asks = workload.startswith("sql")
-    cost = 0.95 / rate if not asks else 0.5 / rate
+    queries = workload.startswith("sql")
+    cost = 0.95 / rate if not queries else 0.5 / rate
     row = {
         "system": system, "server": system, "codec": None, **labelled(label), "status": "ok",
         "generator": shape or "first", "operations_count": np.nan, "body_bytes": 0, "errors_count": 0, "remarks": [],
         "records_count": float(workload.partition("-")[2] or np.nan),
         "throughput_rps": rate, "throughput_low_rps": rate * 0.97, "throughput_high_rps": rate * 1.03,
         "launches_count": 4, "launches_made_count": 4, "little_ratio": 0.99,
-        "cpu_per_request_s": cost, "backend_cpu_per_request_s": 0.6 / rate if asks else np.nan,
+        "cpu_per_request_s": cost, "backend_cpu_per_request_s": 0.6 / rate if queries else np.nan,
         "generator_cpu_per_request_s": 0.36 / rate, "p50_s": 10 / rate, "p99_s": 20 / rate,
-        "server_busy_fraction": 0.6 if asks else 0.99, "generator_busy_fraction": 0.97 if asks or shape else 0.5,
-        "backend_busy_fraction": 0.97 if asks else np.nan, "server_used_fraction": cost * rate,
-        "generator_used_fraction": 0.36, "backend_used_fraction": 0.6 if asks else np.nan,
+        "server_busy_fraction": 0.6 if queries else 0.99, "generator_busy_fraction": 0.97 if queries or shape else 0.5,
+        "backend_busy_fraction": 0.97 if queries else np.nan, "server_used_fraction": cost * rate,
+        "generator_used_fraction": 0.36, "backend_used_fraction": 0.6 if queries else np.nan,
     }  # fmt: skip
-    row["bottleneck"] = "backend" if asks else "server"
+    row["bottleneck"] = "backend" if queries else "server"
     return row
 
 

@@ -56,6 +56,8 @@ class Sample:
     blocks_count: int = 8
     measured_s: float = 1512.0
     budget_note: str = ""
+    others: tuple = ()
+    before: None = None
     machine: dict = field(
         default_factory=lambda: {
             "cpu": {"model": "Example CPU 2 cores", "server_cpus": [0], "generator_cpus": [1]},
@@ -76,6 +78,10 @@ class Sample:
     parameters: dict = field(
         default_factory=lambda: {"profile": "standard", "connections": 80, "batch_sizes": [1, 10], "seed": 7}
     )
+
+    @property
+    def own_cells(self):
+        return self.cells
 
 
 def labelled(label):
@@ -175,9 +181,10 @@ def make_comparisons(cells):
             side = bound(a["bottleneck"] in GENERATOR_LIMITED, b["bottleneck"] in GENERATOR_LIMITED)
             interval = Interval(ratio, ratio * 0.988, ratio * 1.0125)
             said = verdict(interval, floor, side) if family == "leader" else ""
-            values = (interval.value, interval.low, interval.high, 0.001, 8, family, side, said)
+            values = (interval.value, interval.low, interval.high, 0.001, 8, 1, np.nan, family, side, said)
             rows.append((workload, a["system"], b["system"], *values))
     columns = ["workload", "system_a", "system_b", "ratio", "ratio_low", "ratio_high", "p_value", "blocks_count"]
+    columns += ["sessions_count", "between_ratio"]
     return pd.DataFrame(rows, columns=[*columns, "family", "bound", "verdict"])
 
 

@@ -125,7 +125,8 @@ def test_intervals_that_are_not_known_do_not_spoil_a_chart(sample):
             frame[column] = np.nan
     for chart in all_charts(run).values():
         image = np.asarray(Image.open(io.BytesIO(chart.png())).convert("RGBA"))[..., 3]
-        assert image.max() == 255
+        assert image.max() > 250
+        assert (image[:40] > 250).mean() < 0.5  # a title has no ground, or it would be a slab on a dark page
 
 
 def shaded(cells, hues):

@@ -144,7 +144,13 @@ def test_the_forest_plot_says_what_its_points_are_and_whose_band_is_shaded(sampl
 
 
 def summary_of(*cells):
-    about = {"experiment": "01-ping", "run_a": "x", "run_b": "y", "conclusions": ["It is faster."]}
+    about = {
+        "experiment": "01-ping",
+        "run_a": "x",
+        "run_b": "y",
+        "headline": "One changed.",
+        "conclusions": ["It is faster."],
+    }
     return {**about, "cells": list(cells)}
 
 

@@ -51,6 +51,9 @@ def bare(tmp_path_factory):
 @pytest.mark.parametrize("which", ["results", "bare"])
 def test_every_chart_can_be_drawn_and_says_what_is_to_be_seen(draw, which, request):
     chart = draw(request.getfixturevalue(which))
+    if draw is scale.errors and which == "bare":
+        assert chart is None  # nothing failed
+        return
     assert chart.png().startswith(b"\x89PNG")
     assert chart.description
 
@@ -89,7 +92,7 @@ def test_the_answer_and_the_conclusions_name_the_fastest_at_both_ends_the_memory
     )
     few, kept, memory, drops, built = scale_words.conclusions(results)
     assert few.startswith("json10 at 20 connections: net-http completes ")
-    assert few.endswith(" as many as express.")
+    assert " as many as express (" in few
     assert kept.startswith(
         "From 20 to 19,900 connections throughput falls by 1.58 × (1.58 to 1.58) with net-http and by"
     )
@@ -97,7 +100,7 @@ def test_the_answer_and_the_conclusions_name_the_fastest_at_both_ends_the_memory
     assert "kB (" in memory
     assert drops.startswith("express failed, or was late, most often: in ")
     assert drops.endswith("at 19,900 connections (json10); 1 of 2 had no error.")
-    assert built == "A cold build takes net-http 49.0 s; after a change at most 1.10 s (net-http)."
+    assert built == "A cold build takes 49.0 s (net-http); after a change at most 1.10 s (net-http)."
 
 
 def test_what_was_left_out_is_a_limit_and_no_conclusion(results):

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import Phase, given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.analyse.results import analyse
 from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
@@ -18,6 +18,7 @@ from runners.present.levels import report as levels
 from runners.present.proxies import report as proxies
 from runners.stats.verdicts import bound, verdict
 from tests.analyse import loaded, scaled
+from tests.conftest import examples
 from tests.present import test_proxies
 from tests.present.endpoint_frames import make_endpoints, make_ratios, with_fixed_rate
 
@@ -28,8 +29,6 @@ STATUSES = st.sampled_from(
 LIMITS = st.sampled_from(["server", "server", "generator", "both", "backend", "unsaturated"])
 FACTORS = st.one_of(st.floats(0.97, 1.03), st.floats(0.05, 20), st.just(1.0))
 WIDTHS = st.sampled_from([np.nan, 0.0, 0.0004, 0.012, 0.2, 3.0])
-# A failing example is large, and the message names the sentence: no time is spent on a smaller one.
-MANY = settings(max_examples=10, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
 def column(draw, strategy, rows):
@@ -73,9 +72,9 @@ def compared(cells, workloads, width):
             side = bound(row["bottleneck"] in GENERATOR_LIMITED, leader["bottleneck"] in GENERATOR_LIMITED)
             said = "not comparable" if row["errors_fraction"] > 0.001 else verdict(interval, 0.01, side)
             names = (workload, row["system"], leader["system"])
-            rows.append((*names, ratio, interval.low, interval.high, 0.01, 4, "leader", side, said))
+            rows.append((*names, ratio, interval.low, interval.high, 0.01, 4, 1, np.nan, "leader", side, said))
     names = ["workload", "system_a", "system_b", "ratio", "ratio_low", "ratio_high", "p_value", "blocks_count"]
-    return pd.DataFrame(rows, columns=[*names, "family", "bound", "verdict"])
+    return pd.DataFrame(rows, columns=[*names, "sessions_count", "between_ratio", "family", "bound", "verdict"])
 
 
 def check(subject, run):
@@ -110,7 +109,7 @@ def loaded_run(tmp_path_factory):
     return analyse(loaded.run_of(tmp_path_factory.mktemp("loaded"), queues, blocks=2))
 
 
-@MANY
+@examples(5)
 @given(st.data())
 def test_endpoints_whatever_was_measured(data):
     run = make_endpoints()
@@ -121,7 +120,7 @@ def test_endpoints_whatever_was_measured(data):
     check(endpoints, run)
 
 
-@MANY
+@examples(5)
 @given(st.data())
 def test_connections_whatever_was_measured(connection_run, data):
     cells, width = perturbed(data.draw, connection_run.cells)
@@ -131,7 +130,7 @@ def test_connections_whatever_was_measured(connection_run, data):
     assert busy(run) == "" or "Little" in busy(run)
 
 
-@MANY
+@examples(5)
 @given(st.data())
 def test_proxies_whatever_was_measured(data):
     run = test_proxies.make_run()
@@ -140,7 +139,7 @@ def test_proxies_whatever_was_measured(data):
     check(proxies, run)
 
 
-@MANY
+@examples(5)
 @given(st.data())
 def test_levels_whatever_was_measured(loaded_run, data):
     draw = data.draw

@@ -46,7 +46,19 @@ def said(run):
 def led(run, workload, leader, ratios, bound=""):
     """Comparisons of a workload with its leader: system → its ratio with the ends of the interval."""
     rows = [
-        (workload, system, leader, *ratio, 0.01, 4, "leader", bound, "slower" if ratio[2] < 1 else "undecided")
+        (
+            workload,
+            system,
+            leader,
+            *ratio,
+            0.01,
+            4,
+            1,
+            np.nan,
+            "leader",
+            bound,
+            "slower" if ratio[2] < 1 else "undecided",
+        )
         for system, ratio in ratios.items()
     ]
     run.comparisons = pd.concat([run.comparisons, pd.DataFrame(rows, columns=run.comparisons.columns)])
@@ -134,7 +146,7 @@ def test_cells_without_a_number_and_unknown_intervals_spoil_no_chart_and_no_sent
     run.cells.loc[failed, "bottleneck"] = np.nan
     run.cells[["throughput_low_rps", "throughput_high_rps"]] = np.nan
     for chart in all_charts(run).values():
-        assert np.asarray(Image.open(io.BytesIO(chart.png())).convert("RGBA"))[..., 3].max() == 255
+        assert np.asarray(Image.open(io.BytesIO(chart.png())).convert("RGBA"))[..., 3].max() > 250
     text = "\n".join(said(run))
     assert "nan" not in text
     assert "gamma" not in text
@@ -167,10 +179,10 @@ def test_the_answer_names_the_server_that_leads_most_workloads_and_by_how_much(r
     for workload in ("text", "json"):
         led(run, workload, "beta", {"alpha": (0.667, 0.64, 0.69), "gamma": (0.333, 0.32, 0.35)})
     first, *rest = said(run)
-    assert first == "beta is fastest in 2 of 2 workloads, by 1.50 × (1.45 to 1.56) over alpha on Text."
+    assert first == "beta is fastest in 2 of 2 workloads: on Text 1.50 × alpha (1.45 to 1.56)."
     assert (
         rest[0]
-        == "JSON: beta completes 1.50 × (1.45 to 1.56) as many as alpha and 3.0 × (2.9 to 3.1) as many as gamma."
+        == "JSON: beta completes 1.50 × as many as alpha (1.45 to 1.56) and 3.0 × as many as gamma (2.9 to 3.1)."
     )
     assert first not in rest
 
@@ -179,7 +191,7 @@ def test_a_workload_that_the_database_limited_ranks_no_server(run):
     for workload in ("text", "sql1", "sql2-20"):
         led(run, workload, "beta", {"alpha": (0.667, 0.64, 0.69)})
     first, *rest = said(run)
-    assert first.endswith("over alpha on Text; the database limited 2.")
+    assert first.endswith("on Text 1.50 × alpha (1.45 to 1.56); the database limited 2.")
     assert (
         "PgSQL 1 and PgSQL 2, 20 records: the database was the limit of the leader, so these throughputs rank no server."
         in rest
@@ -190,14 +202,14 @@ def test_a_workload_that_the_database_limited_ranks_no_server(run):
 
 def test_a_tie_with_another_server_is_no_lead_and_one_with_another_decoder_of_the_same_is(run):
     led(run, "text", "beta", {"alpha": (0.99, 0.95, 1.03), "gamma": (0.333, 0.32, 0.35)})
-    assert said(run)[0] == "Text: beta and alpha tie, beta with 3.0 × (2.9 to 3.1) as many as gamma."
+    assert said(run)[0] == "Text: beta and alpha tie; beta completes 3.0 × as many as gamma (2.9 to 3.1)."
     run.cells.loc[run.cells["system"] == "alpha", "server"] = "beta"
-    assert said(run)[0].startswith("beta is fastest on Text, by 3.0 ×")
+    assert said(run)[0].startswith("beta is fastest on Text: 3.0 × gamma")
 
 
 def test_a_leader_that_the_load_generator_limited_leads_by_at_least_that(run):
     led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69)}, bound="at most")
-    assert said(run)[0] == "beta is fastest on Text, by at least 1.50 × (1.45 to 1.56) over alpha."
+    assert said(run)[0] == "beta is fastest on Text: at least 1.50 × alpha (1.45 to 1.56)."
 
 
 def test_who_is_fastest_cannot_be_said_where_the_load_generator_limited_both(run):

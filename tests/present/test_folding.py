@@ -2,7 +2,7 @@
 
 from bs4 import BeautifulSoup
 
-from runners.present.kit.folding import TITLE, fold
+from runners.present.kit.folding import TITLE, fold, leave_out_empty
 
 BODY = """
 <div class="words"><h2>Answer</h2></div><div class="fragment">the answer</div>
@@ -39,3 +39,20 @@ def test_the_details_follow_what_is_visible_under_a_heading_of_their_own():
 def test_a_report_without_marked_sections_stays_as_it_is():
     text = '<div class="words"><h2>Answer</h2></div><div class="fragment">the answer</div>'
     assert str(folded(text)) == text
+
+
+def test_a_question_with_nothing_to_show_is_left_out_with_its_code():
+    text = """<div class="words"><h2>Questions</h2></div>
+    <div class="words"><h3>Asked</h3></div><div class="code">draw()</div><div class="fragment"><svg></svg></div>
+    <div class="words"><h3>Not measured</h3></div><div class="code">draw()</div><div class="fragment"></div>
+    <div class="words"><h3>Explained</h3><p>Why.</p></div>
+    <div class="words"><h2>Limits</h2></div><div class="fragment">few</div>"""
+    body = BeautifulSoup(text, "html.parser")
+    leave_out_empty(body)
+    assert [heading.get_text() for heading in body.find_all(["h2", "h3"])] == [
+        "Questions",
+        "Asked",
+        "Explained",
+        "Limits",
+    ]
+    assert len(body.select(".code")) == 1

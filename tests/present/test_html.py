@@ -14,8 +14,8 @@ from runners.core.units import RATIOS, quantity_parts
 from runners.present.answer import answer_line, said
 from runners.present.html import relative_link, write_report
 from runners.present.kit.markup import REPORT, TEMPLATES, table, unbroken
+from runners.present.kit.wording import Narrative
 from runners.present.limits import limits
-from runners.present.narrative import Narrative
 from runners.present.throughput import charts, curves, report, tables
 from runners.present.throughput.baseline import ratio_cells, relative
 from tests.present.frames import make_sample

@@ -80,7 +80,7 @@ def test_the_charts_state_what_was_offered_and_how_much_of_it_was_achieved(shown
     cells, _ = shown
     chart = latency_charts.regular(cells)
     titles = [ax.get_title(loc="left").replace("\n", " ") for ax in chart.axes]
-    assert "relay@no-keepalive-fast: 3\u202f500/s offered, p50" in titles
+    assert "relay, no-keepalive-fast, 3,500/s, p50" in titles
     words = [text.get_text() for ax in chart.axes for text in ax.texts]
     assert any(word.endswith("\n3.15 k/s, 90.0 % ▲") for word in words)
     assert any(word.endswith("\n600/s, 100.0 %") for word in words)

@@ -83,7 +83,7 @@ def test_systems_that_are_not_told_apart_tie(tied):
         or capacity(tied, "fast+a")["verdict"] == "undecided"
     )
     first = sentences.answer(tied)
-    assert re.match(r"decode, 10 operations at p99 ≤ 5 ms: fast\+(a and fast\+b|b and fast\+a) tie at ", first)
+    assert re.match(r"decode, 10 operations at p99 ≤ 5 ms: fast\+(a and fast\+b|b and fast\+a) tie: ", first)
     assert "× (" in first
     assert first.endswith("slow+c.")
 

@@ -106,7 +106,10 @@ def test_the_history_has_the_ratio_of_every_run_with_its_interval_the_newest_on_
         "2026-01-01 00:00 old",
     ]
     rows = [row.get_text(" ", strip=True) for row in page.select(".wb-table tbody tr") if not row.select(".wb-group")]
-    assert rows == ["drogon leader leader", "gin 0.600 × 0.500 to 0.700, n\u00a04 0.500 × 0.400 to 0.600, n\u00a04"]
+    assert [row.replace("\xa0", " ") for row in rows] == [
+        "drogon leader leader",
+        "gin 0.600 × 0.500 to 0.700, n 4 0.500 × 0.400 to 0.600, n 4",
+    ]
     assert page.select_one("figure[aria-label], figure img[alt]")
     assert "2 runs on 1 machine" in page.header.get_text()
 

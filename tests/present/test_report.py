@@ -5,17 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from runners.core.records import CONTROL, Interval
 from runners.present.answer import published, said
 from runners.present.kit.decision import LEADERS, OTHERS, Column, decision_table
 from runners.present.kit.markup import Cell
+from runners.present.kit.wording import SMOKE
 from runners.present.limits import MOST_VISIBLE, limits, limits_of
-from runners.present.narrative import SMOKE
 from runners.present.throughput import report
-from runners.present.throughput.family import workloads_of
+from runners.present.throughput.workloads import workloads_of
 from runners.stats.verdicts import verdict
+from tests.conftest import examples
 from tests.present.frames import labelled, make_comparisons, make_sample, make_shares
 from tests.test_language import words
 
@@ -83,7 +84,7 @@ def every_sentence(run):
     return [report.answer(run), report.message(run), *report.conclusions(run), *report.how_sure(run), *limits_of(run)]
 
 
-@settings(max_examples=25, deadline=None)
+@examples(10)
 @given(any_run())
 def test_every_sentence_is_short_said_once_and_plain_whatever_was_measured(run):
     found = every_sentence(run)
@@ -97,7 +98,7 @@ def test_every_sentence_is_short_said_once_and_plain_whatever_was_measured(run):
     assert 1 <= len(report.how_sure(run)) <= MOST_SURE
 
 
-@settings(max_examples=10, deadline=None)
+@examples(5)
 @given(any_run())
 def test_the_decision_table_has_a_row_for_each_system_and_the_first_is_the_answer(run):
     workload = report.main_workload(run)
@@ -145,7 +146,7 @@ def test_a_run_without_a_number_says_so():
     run = make_sample()
     run.cells["status"], run.cells["throughput_rps"] = "failed: build", np.nan
     run.comparisons, run.shares = run.comparisons.iloc[:0], run.shares.iloc[:0]
-    assert report.answer(run) == "No system has a number."
+    assert report.answer(run) == "No system has a number that can be ranked."
     assert report.conclusions(run) == []
     assert "failed: build" in limits_of(run)[0]
 

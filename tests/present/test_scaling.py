@@ -47,7 +47,9 @@ def test_the_cost_of_a_request_is_told_with_what_was_shared(wide, narrow):
 def test_one_server_cpu_says_what_a_larger_machine_adds_and_shows_its_throughputs(wide, narrow):
     assert "Servers have 1 CPU here: 2 would add speed-up and efficiency" in sentences.reasons(*narrow)[-1]
     assert sentences.larger_machine(wide[1]) == ""
-    assert report.answer(narrow[0]).startswith("decode, 10 operations on 1 CPU: fast+a serves most, 40")
+    assert report.answer(narrow[0]).startswith(
+        "decode, 10 operations on 1 CPU: fast+a completes 4.00 × as many as slow+b ("
+    )
     assert isinstance(report.main_chart(narrow[0]), Chart)
 
 

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
 from runners.core.records import Interval
 from runners.stats import histograms
 from runners.stats.estimates import (
@@ -288,7 +288,6 @@ def test_a_percentile_on_which_all_launches_agree_has_an_interval_without_width(
     assert same == Interval(same.value, same.value, same.value)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 10_000), min_size=30, max_size=60), min_size=2, max_size=5))
 def test_a_percentile_lies_within_its_interval(samples):
     found = percentile_intervals([histogram(values) for values in samples], (50.0,))[50.0]

@@ -7,9 +7,9 @@ import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
-from runners.core.load import Histogram
+from runners.core.histogram import Histogram
 from runners.stats.histograms import (
     correct,
     decoded,
@@ -48,13 +48,11 @@ def as_wrk_does(histogram, expected_us):
     return histogram_of(data)
 
 
-@settings(deadline=None)
 @given(raw_histograms, intervals)
 def test_the_correction_is_the_one_of_wrk(raw, expected_us):
     assert correct(raw, expected_us) == as_wrk_does(raw, expected_us)
 
 
-@settings(deadline=None)
 @given(raw_histograms, intervals)
 def test_what_wrk_corrected_is_recovered_exactly(raw, expected_us):
     assert recover(as_wrk_does(raw, expected_us), expected_us) == raw
@@ -72,7 +70,6 @@ def test_a_histogram_that_lacks_an_added_sample_is_refused():
         recover(Histogram((100, 400, 1000), (50, 1, 1)), 100)
 
 
-@settings(deadline=None)
 @given(raw_histograms.filter(lambda raw: raw.values_us[-1:] > (2_000,)))
 def test_a_wrong_interval_does_not_go_unnoticed(raw):
     with pytest.raises(ValueError, match="not a histogram that wrk corrected"):
@@ -98,7 +95,6 @@ def test_recovering_thousands_of_bins_takes_milliseconds():
     assert best < 0.02  # about 1 ms when the machine is quiet
 
 
-@settings(deadline=None)
 @given(st.lists(small_histograms, max_size=5))
 def test_a_merged_histogram_has_the_samples_of_all(parts):
     merged = merge(parts)
@@ -107,7 +103,6 @@ def test_a_merged_histogram_has_the_samples_of_all(parts):
     assert list(merged.values_us) == sorted(set(merged.values_us))
 
 
-@settings(deadline=None)
 @given(small_histograms, st.integers(1, 10_000))
 def test_percentiles_are_those_of_the_expanded_samples(histogram, hundredths):
     samples = np.sort(expanded(histogram))
@@ -116,12 +111,11 @@ def test_percentiles_are_those_of_the_expanded_samples(histogram, hundredths):
     assert found == samples[rank - 1]
 
 
-@settings(deadline=None)
 @given(small_histograms)
 def test_percentiles_agree_with_numpy(histogram):
-    asked = [12.5, 25, 50, 75, 87.5, 100]  # exact in binary, where numpy's ranks are exact too
-    expected = np.percentile(expanded(histogram), asked, method="inverted_cdf")
-    assert np.array_equal(percentiles(histogram.values_us, histogram.counts, asked), expected)
+    shares = [12.5, 25, 50, 75, 87.5, 100]  # exact in binary, where numpy's ranks are exact too
+    expected = np.percentile(expanded(histogram), shares, method="inverted_cdf")
+    assert np.array_equal(percentiles(histogram.values_us, histogram.counts, shares), expected)
 
 
 def test_the_percentiles_of_a_thousand_are_not_off_by_one_float():
@@ -137,7 +131,6 @@ def test_a_percentile_needs_ten_samples_beyond_it(total, q, enough):
     assert estimable(total, q) is enough
 
 
-@settings(deadline=None)
 @given(small_histograms)
 def test_mean_deviation_and_maximum_are_those_of_the_samples(histogram):
     values, counts = histogram.values_us, histogram.counts
@@ -148,7 +141,6 @@ def test_mean_deviation_and_maximum_are_those_of_the_samples(histogram):
         assert stddev(values, counts) == pytest.approx(samples.std(ddof=1))
 
 
-@settings(deadline=None)
 @given(small_histograms)
 def test_tm99_is_the_mean_without_the_best_and_the_worst_hundredth(histogram):
     # A hundred copies of every sample: then a hundredth at each end is a whole number of them.

@@ -14,8 +14,8 @@ def test_the_percentiles_of_the_stalled_server_are_those_of_arrivals_at_any_mome
     read = np.maximum(phase, histograms.STALL_S)
     due = read + histograms.DELAY_S
     # What falls due in the next stall comes at its end.
-    answered = np.where(due >= histograms.EVERY_S, histograms.EVERY_S + histograms.STALL_S, due)
-    assert np.percentile(answered - phase, percentile) == pytest.approx(
+    served = np.where(due >= histograms.EVERY_S, histograms.EVERY_S + histograms.STALL_S, due)
+    assert np.percentile(served - phase, percentile) == pytest.approx(
         histograms.stalled_response_s(percentile), abs=1e-5
     )
 

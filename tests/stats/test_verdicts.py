@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from runners.core.records import Interval
@@ -130,13 +130,11 @@ def holm_by_definition(p_values):
     ]
 
 
-@settings(deadline=None)
 @given(probabilities)
 def test_holm_agrees_with_its_definition(p_values):
     assert holm(p_values) == pytest.approx(holm_by_definition(p_values))
 
 
-@settings(deadline=None)
 @given(probabilities)
 def test_holm_keeps_the_order_and_lies_between_the_raw_value_and_bonferroni(p_values):
     p, adjusted = np.array(p_values), holm(p_values)
@@ -184,7 +182,6 @@ def test_without_every_interval_no_precision_is_reached(ratios):
     assert precision_reached(ratios) == math.inf
 
 
-@settings(deadline=None)
 @given(st.integers(2, 60), st.floats(0.001, 0.5), st.floats(0.005, 0.1))
 def test_the_blocks_needed_reach_the_target_and_one_fewer_would_not(now, width, target):
     needed = blocks_needed(width, now, target)

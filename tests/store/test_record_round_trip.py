@@ -3,13 +3,14 @@
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from runners.core.run_manifest import RunManifest
 from runners.core.sample import ROLES, RoleCpus, Sample
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.store.ledger import Run
 from tests.analyse.synthetic import manifest
+from tests.conftest import examples
 
 JSON = st.dictionaries(
     st.text(), st.none() | st.booleans() | st.floats(allow_nan=False) | st.text() | st.lists(st.integers())
@@ -26,7 +27,7 @@ MANIFESTS = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(TRIALS)
 def test_a_trial_is_read_as_it_was_written(trial):
     with tempfile.TemporaryDirectory() as folder:
@@ -37,7 +38,7 @@ def test_a_trial_is_read_as_it_was_written(trial):
         assert [found.model_dump_json() for found in run.trials()] == [trial.model_dump_json()]
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@examples(15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(MANIFESTS)
 def test_a_manifest_is_read_as_it_was_written(found):
     with tempfile.TemporaryDirectory() as folder:

@@ -6,8 +6,8 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.generators.registry import GENERATORS
-from runners.systems.build import component_versions
 from runners.systems.catalogue import Catalogue
+from runners.systems.component_versions import component_versions
 from runners.systems.server_manifest import load_server
 
 MANIFEST = """

@@ -9,9 +9,11 @@ from hypothesis import given, strategies as st
 from runners.core.project import SERVERS
 from runners.measure.conformance import full_image
 from runners.present.throughput import tables
-from runners.systems.build import amd64_level, artifact, build, build_environment, component_versions, own_level
+from runners.systems.build import artifact, build, build_environment
 from runners.systems.catalogue import Catalogue
-from runners.systems.server_manifest import Build
+from runners.systems.component_versions import component_versions
+from runners.systems.cpu_level import amd64_level, own_level
+from runners.systems.manifest_tables import Build
 from runners.systems.skeleton import SKELETON
 
 # As Linux shows them, shortened to what compilers use.

@@ -19,7 +19,7 @@ from runners.systems.process import ServerProcess
 from runners.systems.server_manifest import pool_size
 from runners.systems.sockets import FIRST_PORT, LOOPBACK
 from tests.free_ports import free_ports
-from tests.systems.test_postgresql import ask
+from tests.systems.test_postgresql import query
 
 pytestmark = pytest.mark.servers
 NAMES = sorted(
@@ -66,7 +66,7 @@ def comes_to(server, wanted):
 
 
 class Load:
-    """Clients that ask for records until they are told to stop; the statuses, or errors, that they saw."""
+    """Clients that request records until they are told to stop; the statuses, or errors, that they saw."""
 
     def __init__(self, server, clients=8):
         self.seen, self._stop = [], threading.Event()
@@ -111,7 +111,7 @@ def test_a_database_killed_under_load_again_and_again_gives_503_and_its_return_w
 
 
 def leave(server, number):
-    """A client that asks for records and is gone before they come."""
+    """A client that requests records and is gone before they come."""
     with socket.create_connection((LOOPBACK, server.port), timeout=ANSWER_TIMEOUT_S) as client:
         client.sendall(b"GET /sql2?count=50 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         if number % 2:
@@ -127,8 +127,8 @@ def test_ten_thousand_clients_that_leave_in_mid_request_cost_no_connection_of_th
         # A pool that had lost a connection in a thousand clients would be empty by now.
         assert set(clients.map(lambda _: status(server, "/sql1"), range(10 * pool))) == {200}
     others = "FROM pg_stat_activity WHERE usename = 'bench' AND pid <> pg_backend_pid()"
-    connected, idle = ask(database, f"SELECT count(*), count(*) FILTER (WHERE state = 'idle') {others};").stdout.split(
-        "|"
-    )
+    connected, idle = query(
+        database, f"SELECT count(*), count(*) FILTER (WHERE state = 'idle') {others};"
+    ).stdout.split("|")
     assert 0 < int(connected) <= pool
     assert int(idle) == int(connected)

@@ -3,16 +3,17 @@
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 from runners.measure.conformance import build_all, full_image
 from runners.systems.catalogue import Catalogue
 from runners.systems.sandbox import Sandbox
+from tests.conftest import examples
 from tests.systems.misbehaving import LOST, report, server
 
 pytestmark = pytest.mark.servers
 # Each example runs the program for a tenth of a second and more.
-few = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 INTERIM = [b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"]
 WHOLE = {
     "length": (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", False),
@@ -105,10 +106,10 @@ def test_whatever_a_server_sends_each_request_has_exactly_one_end(sandbox, parts
 
 
 @few
-@given(body=st.integers(0, 3_000_000), answers=st.booleans())
-def test_a_body_that_a_server_does_not_read_to_its_end_hangs_nothing(sandbox, tmp_path, body, answers):
+@given(body=st.integers(0, 3_000_000), responds=st.booleans())
+def test_a_body_that_a_server_does_not_read_to_its_end_hangs_nothing(sandbox, tmp_path, body, responds):
     (tmp_path / "body").write_bytes(b"x" * body)
     shown = Sandbox(sandbox.image, read_only={**sandbox.read_only, "/load": tmp_path})
-    with server(sending([WHOLE["length"][0]] if answers else [], closes=True)) as port:
+    with server(sending([WHOLE["length"][0]] if responds else [], closes=True)) as port:
         words = ["--method", "POST", "--body", "/load/body", "--duration", "0.1", "--timeout", "0.2"]
         assert report(shown, port, *words)["scheduled"]

@@ -76,7 +76,7 @@ def client(process, user="bench"):
     return process.sandbox().command([*words, f"--port={process.port}", f"--username={user}", "--dbname=bench"])
 
 
-def ask(process, text, user="bench"):
+def query(process, text, user="bench"):
     return subprocess.run(client(process, user), input=text, capture_output=True, text=True, timeout=60)
 
 
@@ -97,15 +97,15 @@ def gone(pids):
 
 def test_it_holds_ten_thousand_records_and_speaks_utc(database):
     assert (
-        ask(database, "SELECT count(*), min(id), max(id), count(DISTINCT id) FROM record;").stdout
+        query(database, "SELECT count(*), min(id), max(id), count(DISTINCT id) FROM record;").stdout
         == "10000|1|10000|10000\n"
     )
-    assert ask(database, SQL1).stdout.strip().endswith("+00")
-    assert [line.split("|")[0] for line in sorted(ask(database, SQL2).stdout.splitlines())] == ["1", "3", "9999"]
+    assert query(database, SQL1).stdout.strip().endswith("+00")
+    assert [line.split("|")[0] for line in sorted(query(database, SQL2).stdout.splitlines())] == ["1", "3", "9999"]
 
 
 def test_the_records_are_found_by_their_key(database):
-    plan = ask(database, f"PREPARE p AS {SELECT}; EXPLAIN EXECUTE p('{{1,2,3}}');").stdout
+    plan = query(database, f"PREPARE p AS {SELECT}; EXPLAIN EXECUTE p('{{1,2,3}}');").stdout
     assert "record_pkey" in plan
 
 
@@ -114,20 +114,20 @@ def test_the_records_are_found_by_their_key(database):
     ["UPDATE record SET number = 0;", "DELETE FROM record;", "CREATE TABLE t (i int);", "CREATE TEMP TABLE t (i int);"],
 )
 def test_the_servers_may_only_read(database, statement):
-    assert "permission denied" in ask(database, statement).stderr
+    assert "permission denied" in query(database, statement).stderr
 
 
 def test_the_superuser_is_not_to_be_reached(database):
-    assert "no pg_hba.conf entry" in ask(database, "SELECT 1;", user="postgres").stderr
+    assert "no pg_hba.conf entry" in query(database, "SELECT 1;", user="postgres").stderr
 
 
 def test_the_counter_sees_no_records(database):
-    assert "permission denied" in ask(database, "SELECT * FROM record;", user="counter").stderr
+    assert "permission denied" in query(database, "SELECT * FROM record;", user="counter").stderr
 
 
 def test_every_query_is_counted_once_under_its_kind_and_counting_is_not(database):
     before = database.work()
-    ask(database, SQL1 * 7 + SQL2 * 5 + "SET work_mem = '5MB';\nSELECT 1;\nSELECT 2;\n")
+    query(database, SQL1 * 7 + SQL2 * 5 + "SET work_mem = '5MB';\nSELECT 1;\nSELECT 2;\n")
     database.work()
     work = work_between(before, database.work())
     assert work == {"sql1": (7, 7), "sql2": (5, 15), "other": (2, 2)}
@@ -135,7 +135,7 @@ def test_every_query_is_counted_once_under_its_kind_and_counting_is_not(database
 
 def test_a_query_that_only_looks_alike_is_another_one(database):
     before = database.work()
-    ask(database, SQL1.replace("now()", "now() - interval '1 s'") + SQL2.replace("WHERE", "WHERE number > 0 AND"))
+    query(database, SQL1.replace("now()", "now() - interval '1 s'") + SQL2.replace("WHERE", "WHERE number > 0 AND"))
     assert work_between(before, database.work())["other"].calls == 2
 
 
@@ -168,7 +168,7 @@ def test_two_at_once_do_not_know_of_each_other(database, new):
     with new() as second:
         assert second.port != database.port
         before = second.work()
-        ask(database, SQL1)
+        query(database, SQL1)
         assert second.work() == before
 
 
@@ -197,7 +197,7 @@ def test_killed_it_is_noticed_and_can_be_launched_again_on_its_port(new):
             process.work()
         process.end()
         process.launch()
-        assert ask(process, "SELECT count(*) FROM record;").stdout == "10000\n"
+        assert query(process, "SELECT count(*) FROM record;").stdout == "10000\n"
 
 
 def test_nothing_of_it_outlives_a_wrkbook_that_is_killed(new):

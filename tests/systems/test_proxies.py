@@ -1,4 +1,4 @@
-"""Every proxy relays: the contract's file from the real backend, and all that is required of one; ours passes every case."""
+"""Every proxy relays: the contract's file from the real backend, and all that is required of one; the reference relay passes every case."""
 
 import signal
 import socket
@@ -16,8 +16,8 @@ from runners.contract.proxy.rig import Backend as ScriptedBackend, Proxy, connec
 from runners.measure.sampling import role_sample
 from runners.systems.backend import backends_of
 from runners.systems.build import build
+from runners.systems.manifest_tables import Build
 from runners.systems.process import ServerProcess
-from runners.systems.server_manifest import Build
 from runners.systems.sockets import LOOPBACK, is_free
 from tests.free_ports import free_ports
 from tests.systems.conftest import PROXIES

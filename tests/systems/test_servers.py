@@ -8,13 +8,14 @@ import sys
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from runners.contract.conformance import agree, check
 from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
 from runners.measure.sampling import role_sample
 from runners.systems.sockets import LOOPBACK, is_free
+from tests.conftest import examples
 from tests.contract.storm import storm
 from tests.contract.strategies import damaged_bodies, good_bodies
 from tests.systems.conftest import NAMES
@@ -61,14 +62,14 @@ def test_ten_thousand_bad_requests_later_it_answers_and_has_not_grown(server):
 
 
 @pytest.mark.parametrize("server", DECODERS, indirect=True)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(good_bodies())
 def test_all_codecs_give_the_receipt_of_any_good_batch(server, body):
     assert [str(finding) for finding in agree(server.url, services(server), body)] == []
 
 
 @pytest.mark.parametrize("server", DECODERS, indirect=True)
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(damaged_bodies())
 def test_all_codecs_judge_any_damaged_batch_as_the_contract_does(server, body):
     assert [str(finding) for finding in agree(server.url, services(server), body)] == []

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.systems.build import component_versions
 from runners.systems.catalogue import Catalogue
+from runners.systems.component_versions import component_versions
 from runners.systems.server_manifest import load_server
 
 MANIFEST = """

@@ -98,3 +98,14 @@ def test_an_experiment_is_named_as_people_write_it():
         "04 text JSON SQL",
         "06 TCP proxies",
     ]
+
+
+def test_the_history_shows_what_each_run_found_itself_and_not_what_all_sessions_say(tmp_path):
+    folder, summary = processed(tmp_path, "first")
+    row = next(row for row in summary["comparisons"] if row["family"] == "leader")
+    pooled = row | {"ratio": {"value": 0.123, "low": 0.1, "high": 0.15}, "blocks_count": 99, "sessions_count": 5}
+    (folder / "summary.json").write_text(json.dumps(summary | {"comparisons": [pooled]}))
+    refresh_index(tmp_path)
+    text = (tmp_path / EXPERIMENT / "history.html").read_text()
+    assert "0.123" not in text
+    assert f"n\u00a0{row['own_blocks_count']}" in text

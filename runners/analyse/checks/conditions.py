@@ -55,7 +55,7 @@ def schedule(record: TrialRecord, windows: Windows) -> Check:
             count for value, count in zip(lateness.values_us, lateness.counts, strict=True) if value > LATE_S * 1e6
         )
         worst = max(worst, late / max(1, lateness.total_count))
-        p99_us = max(p99_us, histograms.percentiles(lateness.values_us, lateness.counts, (99.0,))[0])
+        p99_us = max(p99_us, histograms.percentiles(*lateness.arrays, (99.0,))[0])
     detail = (
         f"99 % of the sends within {p99_us:.0f} µs of their schedule, {worst:.2%} more than {LATE_S * 1000:g} ms late"
     )
@@ -89,7 +89,7 @@ def little_ratio(result: LoadResult) -> float:
 
 def mean_service_s(result: LoadResult) -> float:
     """Return the mean service time in seconds; NaN without a sample."""
-    return histograms.mean(result.service_time.values_us, result.service_time.counts) * 1e-6
+    return histograms.mean(*result.service_time.arrays) * 1e-6
 
 
 DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD, SCHEDULE})

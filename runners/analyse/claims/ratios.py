@@ -12,12 +12,13 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from runners.analyse.claims.register import CellName, over
 from runners.analyse.fixed_rates import IN_BURSTS, STATISTICS
 from runners.core.records import GENERATOR_LIMITED, Interval
 from runners.stats.estimates import Comparison, as_columns, interval_columns, log_arm, mean_interval, ratio_of
+from runners.stats.pooling import LEAST_SESSIONS
 from runners.stats.verdicts import band
 
 # Read from the kernel, whichever generator makes the load.
@@ -42,14 +43,14 @@ class Measured(Protocol):
 class CellRatio:
     """The first cell's amount over the second's.
 
-    `interval` has NaN ends where the run has none; `launches_count` is that of the cell with fewer launches. `floor` is the larger noise
+    `interval` has NaN ends where the run has none; `freedom` is the degrees of freedom of its t. `floor` is the larger noise
     floor of their workloads: 0.013 is 1.3 %, NaN is unknown. `bound` says which cells the generator limited; of a quantity that does not
     depend on the load, none.
     """
 
     interval: Interval
     floor: float
-    launches_count: float
+    freedom: float
     bound: tuple[bool, ...]
     more_is_better: bool
 
@@ -81,8 +82,7 @@ class CellRatio:
         arm = log_arm(value, low if value > limit else high)
         if not arm:
             return 0.0 if value > limit else 1.0
-        freedom = self.launches_count - 1
-        return float(stats.t.sf(math.log(value / limit) / arm * stats.t.ppf(0.975, freedom), freedom))
+        return float(special.stdtr(self.freedom, -math.log(value / limit) / arm * special.stdtrit(self.freedom, 0.975)))
 
     def p_below(self, limit: float) -> float:
         """Return the one-sided p-value of "the ratio is at least `limit`"."""
@@ -136,22 +136,28 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
     rows = [row_of(run, metric, cell) for cell in (first, second)]
     if metric == "throughput_rps":
         found = run.paired(first, second)
-        interval, launches = found.interval, float(found.blocks_count)
+        interval, freedom = found.interval, found.freedom
     else:
         here, theirs = amount(run, metric, first), amount(run, metric, second)
         # Counts of zero are decided: against some, and against zero.
         known = here.value > 0 and theirs.value > 0
         interval = ratio_of(here, theirs) if known else Interval(*[over(here.value, theirs.value)] * 3)
-        launches = min(float(row["launches_count"]) for row in rows)
+        freedom = min(_freedom(row) for row in rows)
     floors = [run.noise_floor_ratio.get(cell.workload, math.nan) - 1 for cell in (first, second)]
     loaded = metric not in _OF_THE_SERVER | _COUNTS
     return CellRatio(
         interval=interval,
         floor=float(np.fmax.reduce(floors)),
-        launches_count=launches,
+        freedom=freedom,
         bound=tuple(loaded and row.get("bottleneck") in GENERATOR_LIMITED for row in rows),
         more_is_better=metric.endswith("_rps"),
     )
+
+
+def _freedom(cell: pd.Series) -> float:
+    """Return the degrees of freedom of a cell's intervals: they are over launches, or over sessions where there are enough."""
+    sessions_count = float(cell.get("sessions_count", 1))
+    return (sessions_count if sessions_count >= LEAST_SESSIONS else float(cell["launches_count"])) - 1
 
 
 def row_of(run: Measured, metric: str, cell: CellName) -> pd.Series:

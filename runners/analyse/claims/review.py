@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Literal
 
 import pandas as pd
-from scipy import stats
 
 from runners.analyse.claims.judgements import NOT_TESTABLE, UNDECIDED, judge
 from runners.analyse.claims.ratios import Measured
@@ -102,6 +101,8 @@ def ranks_compared(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> p
 
     Columns: experiment, metric, cells_count, tau, p_value. A row per experiment and metric of which both have two cells or more.
     """
+    from scipy.stats import kendalltau  # its import takes half a second, and only notebook 07 needs it
+
     rows = []
     for (experiment, generator), theirs in figures.groupby(["experiment", "generator"]):
         if experiment not in measured:
@@ -114,7 +115,7 @@ def ranks_compared(figures: pd.DataFrame, measured: Mapping[str, Measured]) -> p
             own = own[~in_bursts(cells)] if metric != "throughput_rps" else own
             pairs = like.merge(own, on=["system", "workload"])[[metric, "measured"]].dropna()
             if len(pairs) >= 2:
-                tau, p_value = stats.kendalltau(*pairs.to_numpy(float).T)
+                tau, p_value = kendalltau(*pairs.to_numpy(float).T)
                 rows.append((experiment, metric, len(pairs), float(tau), float(p_value)))
     return pd.DataFrame(rows, columns=["experiment", "metric", "cells_count", "tau", "p_value"])
 

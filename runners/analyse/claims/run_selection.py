@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.analyse.results import Results, analyse
+from runners.analyse.sessions import with_sessions
 from runners.core.errors import WrkbookError
 from runners.core.project import RAW
 from runners.core.records import SMOKE_PROFILE
-from runners.store.ledger import REFERENCE, Run, runs
+from runners.store.ledger import Run, is_reference, runs
 
 # The best first. A smoke run is selected only where there is no other run, and decides nothing.
 PREFERRED = ("publication", "standard", SMOKE_PROFILE)
@@ -52,21 +53,26 @@ def select_runs(experiments: Iterable[str], run_id: str = "", base: Path = RAW) 
     return [_best(name, run_id, base) for name in experiments]
 
 
-def selected_before(run_ids: Mapping[str, str], experiments: Iterable[str], base: Path = RAW) -> list[SelectedRun]:
-    """Return the runs that were selected before; `run_ids` is experiment → id of its run."""
+def selected_before(
+    run_ids: Mapping[str, str], experiments: Iterable[str], base: Path = RAW, until: str = ""
+) -> list[SelectedRun]:
+    """Return the runs that were selected before, without sessions that began later than `until`.
+
+    `run_ids` is experiment → id of its run.
+    """
     found = []
     for name in experiments:
         if name not in run_ids:
             found.append(SelectedRun(name, why=f"no run of {name} when this was judged"))
             continue
-        results, why = _sound(Run(name, run_ids[name], base))
+        results, why = _sound(Run(name, run_ids[name], base), until)
         found.append(SelectedRun(name, results, why))
     return found
 
 
 def _best(experiment: str, run_id: str, base: Path) -> SelectedRun:
     passed_over: list[str] = []
-    own = [run for run in runs(experiment, base) if run_id == REFERENCE or run.run_id != REFERENCE]
+    own = [run for run in runs(experiment, base) if is_reference(run_id) or not is_reference(run.run_id)]
     for run in _by_rank(own, run_id):
         results, why = _sound(run)
         if results is not None:
@@ -88,13 +94,13 @@ def _by_rank(known: Iterable[Run], run_id: str) -> list[Run]:
     return [run for _, run in sorted(ranked, key=lambda pair: pair[0], reverse=True)]
 
 
-def _sound(run: Run) -> tuple[Results | None, str]:
+def _sound(run: Run, until: str = "") -> tuple[Results | None, str]:
     try:
         if not run.exists:
             return None, f"run {run.run_id} of {run.experiment} is not here any more"
         results = analyse(run)
         if (results.cells["status"] == "ok").any():
-            return results, ""
+            return with_sessions(results, until), ""
         return None, f"run {run.run_id} has not one sound trial"
     except WrkbookError as error:
         return None, f"run {run.run_id} cannot be analysed: {error.problem}"

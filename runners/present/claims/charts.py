@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,23 @@ _STYLES = {
     UNDECIDED: Style("#a97a08", "D"),
 }
 _PANEL_IN = 4.2
+# Where the number of a point may stand, in typographic points from it, the best place first; its size; and that of a panel.
+_BESIDE = (
+    (4, -9),
+    (4, 4),
+    (-13, -9),
+    (-13, 4),
+    (9, -3),
+    (-18, -3),
+    (-4, 9),
+    (-4, -15),
+    (14, 4),
+    (14, -9),
+    (-4, 17),
+    (-4, -23),
+)
+_NUMBER_PT, _PANEL_PT = (12.0, 8.0), 235.0
+_LETTERS = 22  # in a line of a flaw's name
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000)
 
 
@@ -67,10 +85,11 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
     low, high = min(0.8, reached.min()) / 1.3, max(1.25, reached.max()) * 1.3
     for sides in (((low, 1), (1, high)), ((1, high), (low, 1))):
         (left, right), (bottom, top) = sides
-        ax.fill_between([left, right], bottom, top, color=BAND, alpha=0.6, linewidth=0, zorder=0)
+        ax.fill_between([left, right], bottom, top, color=BAND, linewidth=0, zorder=0)
     ax.plot([low, high], [low, high], linestyle="--", linewidth=1.0, color=QUIET, zorder=1)
     rows = rows.sort_values("published")
-    for place, (number, row) in enumerate(zip(rows.index, rows.to_dict("records"), strict=True)):
+    taken: list[tuple[float, float]] = []
+    for number, row in zip(rows.index, rows.to_dict("records"), strict=True):
         style = _STYLES[row["verdict"]]
         value, least, most = drawn(row["measured"], row["measured_low"], row["measured_high"])
         face = "none" if row["kind"] == "word" else style.color
@@ -92,7 +111,9 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
         ax.annotate(
             str(number + 1),
             (row["published"], value),
-            xytext=(4, 4 if place % 2 else -9),
+            xytext=_free_place(
+                taken, (_PANEL_PT * np.log([row["published"] / low, value / low]) / np.log(high / low)).tolist()
+            ),
             textcoords="offset points",
             fontsize=7,
             color=QUIET,
@@ -113,6 +134,16 @@ def _against(ax: Axes, rows: pd.DataFrame) -> None:
     ax.grid(color=RULE)
 
 
+def _free_place(taken: list[tuple[float, float]], point_pt: Sequence[float]) -> tuple[int, int]:
+    """Return the best place beside a point where no number stands yet, and take it; the first place where none is free."""
+    for right, up in _BESIDE:
+        x, y = point_pt[0] + right, point_pt[1] + up
+        if all(abs(x - a) >= _NUMBER_PT[0] or abs(y - b) >= _NUMBER_PT[1] for a, b in taken):
+            taken.append((x, y))
+            return right, up
+    return _BESIDE[0]
+
+
 def _description(rows: pd.DataFrame) -> str:
     found = rows["verdict"].value_counts()
     said = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found.get(verdict))
@@ -125,7 +156,7 @@ def flaw_effects(reviewed: ReviewedClaims) -> Chart:
     rows = reviewed.effects[reviewed.effects["ratio"].notna()].sort_values("ratio", ascending=False, kind="stable")
     told = [f"{row.title} {amount(row.ratio, RATIOS)} ({row.verdict})" for row in rows.itertuples()]
     chart, axes = panels(
-        ["with the flaw ÷ without it"] * (len(rows) > 0),
+        ["all flaws"] * (len(rows) > 0),
         [len(rows)] * (len(rows) > 0),
         title="What the flaws of the published set-ups change",
         caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. Shaded: noise. Hollow: undecided.",
@@ -151,4 +182,4 @@ def _forest(ax: Axes, rows: list[Mapping[str, float | str]], band: float) -> Non
         point(ax, place, drawn(value, least, most), Style("#0072b2", "o"), filled=decided, said=said)
         beside(ax, place, f"{words}\n{row['verdict']}", INK)
     ax.set_xlabel("throughput with the flaw ÷ without it")
-    name_rows(ax, [str(row["title"]) for row in rows])
+    name_rows(ax, [textwrap.fill(str(row["title"]), _LETTERS) for row in rows])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -16,6 +17,7 @@ from runners.analyse.claims.judgements import (
     VERDICTS,
 )
 from runners.analyse.claims.review import ReviewedClaims
+from runners.analyse.claims.run_selection import SelectedRun
 from runners.core.units import RATIOS, amount, listing, shortlist, times
 from runners.present.claims import charts, tables
 from runners.present.claims.tables import statements
@@ -76,11 +78,19 @@ def how_sure(reviewed: ReviewedClaims) -> list[str]:
         found.append(
             f"{decide}; those of {shortlist(smoke)} are smoke runs, no evidence."
             if smoke
-            else f"{decide}, each in one session of one machine; none is a smoke run."
+            else f"{decide}, {_sessions(used)} of one machine; none is a smoke run."
         )
     if reviewed.run.blocks_count:
         return [*found, f"With the flaws, {validity(reviewed.run)}"]
     return [*found, "What the flaws change was not measured in this run."]
+
+
+def _sessions(used: Sequence[SelectedRun]) -> str:
+    """Return over how many sessions each run decides."""
+    counts = sorted({len(each.results.others) + 1 for each in used if each.results})
+    if counts == [1]:
+        return "each in one session"
+    return f"over {' to '.join(map(str, [counts[0], *counts[1:][-1:]]))} sessions each"
 
 
 def not_reproduced(reviewed: ReviewedClaims) -> list[str]:

@@ -24,6 +24,7 @@ def selected_runs(found: Sequence[SelectedRun]) -> Fragment:
         ("date", "UTC"),
         ("profile", ""),
         ("blocks", ""),
+        ("sessions", ""),
         ("machine", ""),
         ("remarks", ""),
     ]
@@ -32,7 +33,7 @@ def selected_runs(found: Sequence[SelectedRun]) -> Fragment:
 
 def _deciding(each: SelectedRun) -> list[Cell]:
     if each.results is None:
-        return [Cell(each.experiment), Cell("none", kind="bad"), *[Cell("–")] * 4, Cell(each.why, kind="words")]
+        return [Cell(each.experiment), Cell("none", kind="bad"), *[Cell("–")] * 5, Cell(each.why, kind="words")]
     results = each.results
     smoke = "a smoke run: no evidence" if each.is_smoke else ""
     return [
@@ -41,6 +42,7 @@ def _deciding(each: SelectedRun) -> list[Cell]:
         Cell(results.manifest.started_at[:16].replace("T", " "), kind="name"),
         Cell(results.profile, kind="warn" if each.is_smoke else "name"),
         Cell(str(results.blocks_count)),
+        Cell(str(len(results.others) + 1)),
         Cell(str(results.machine.get("cpu", "–")), kind="words"),
         Cell("; ".join(filter(None, [smoke, f"passed over: {each.why}" if each.why else ""])), kind="words"),
     ]

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from runners.analyse.results import Results
 from runners.analyse.usage import levels
@@ -17,14 +13,10 @@ from runners.core.units import (
     amount,
     format_duration,
     format_size,
-    shortened,
-    significant,
-    unit_of,
 )
 from runners.present.connections.lines import against_connections
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.rows import BAR, from_zero, name_rows, value_label
-from runners.present.kit.svg import mark
+from runners.present.kit.rows import Bar, bars
 from runners.present.kit.theme import BAD, QUIET, Chart, mixed, panels, styles, themed
 
 _MOST_ERRORS = f"{ERRORS_TOLERANCE * 100:g} %"
@@ -62,7 +54,8 @@ def service_times(results: Results) -> Chart:
         title="Service time against connections",
         caption="With 95 % interval; both axes logarithmic. Hollow: the load generator was the limit, "
         f"or more than {_MOST_ERRORS} errors:\n"
-        "responses later than 2 s are missing among the service times, the value is a lower bound.",
+        "responses later than 2 s are missing among the service times, the value is a lower bound.\n"
+        "Left out where Little's law does not hold.",
         label=format_duration,
         axis="service time",
     )
@@ -80,19 +73,23 @@ def memory(results: Results) -> Chart:
         "Both axes logarithmic.",
         label=format_size,
         axis="peak resident memory",
+        base=2,
     )
 
 
 @themed
-def errors(results: Results) -> Chart:
-    """Errors as a share of the requests against connections; none are drawn at the foot."""
+def errors(results: Results) -> Chart | None:
+    """Errors as a share of the requests against connections, of the workloads that have some; none are drawn at the foot."""
     cells = levels(without_control(results.cells))
+    failing = set(cells.loc[cells["errors_fraction"] > 0, "name"])
+    if not failing:
+        return None
     known = cells.loc[cells["errors_fraction"] > 0, "errors_fraction"]
     foot = min(1e-5, float(known.min()) / 2 if len(known) else 1e-5)
     shown = cells.assign(errors_fraction=cells["errors_fraction"].clip(lower=foot))
     chart = against_connections(
         results,
-        [(name, name, ("errors_fraction",) * 3) for name in _names(results)],
+        [(name, name, ("errors_fraction",) * 3) for name in _names(results) if name in failing],
         title="Errors and timeouts against connections",
         caption="Connect, read, write and status errors, and responses later than wrk's 2 s, per request; both axes logarithmic.\n"
         f"Dashed: {_MOST_ERRORS}, above which a cell is not ranked.",
@@ -124,7 +121,7 @@ def builds(results: Results) -> Chart:
     chart, axes = panels(
         [titles[kind] for kind in shown],
         [len(rows) + len(beside) * (kind in _PUBLISHED_BESIDE) for kind in shown],
-        title="How long does a build take?" if rows else "Builds were not timed in this run",
+        title="Build time of each server" if rows else "Builds were not timed in this run",
         caption="One build each, on all measured CPUs; packages were downloaded before. Grey: published, another machine and program:\n"
         "that Go came with its library compiled, which with a cold cache Go compiles here."
         if rows
@@ -133,29 +130,20 @@ def builds(results: Results) -> Chart:
         or "No builds.",
     )
     for ax, kind in zip(axes, shown, strict=True):
-        bars = [
-            (row["system"], row["system"], row[kinds[kind]], style_of[row["system"]].color, row["failure"])
+        timed = [
+            Bar(
+                row["system"],
+                row["system"],
+                row[kinds[kind]],
+                style_of[row["system"]].color,
+                row["failure"] or "not timed",
+            )
             for row in rows
         ]
         for row in beside if kind in _PUBLISHED_BESIDE else []:
-            bars.append((row["system"], f"{row['system']} (published)", row["build_s"], mixed(QUIET, 0.5), ""))
-        _build_panel(ax, bars)
+            timed.append(Bar(row["system"], f"{row['system']} (published)", row["build_s"], mixed(QUIET, 0.5)))
+        bars(ax, timed, TIMES)
     return chart
-
-
-def _build_panel(ax: Axes, bars: Sequence[tuple[str, str, float, str, str]]) -> None:
-    bars = sorted(bars, key=lambda bar: bar[2] if pd.notna(bar[2]) else np.inf)
-    top = max([seconds for _, _, seconds, *_ in bars if pd.notna(seconds)], default=1.0)
-    factor, unit = unit_of(top, TIMES)
-    from_zero(ax, top / factor, unit)
-    for place, (system, name, seconds, color, failure) in enumerate(bars):
-        if pd.isna(seconds):
-            words = ax.text(0, place, f" {shortened(failure or 'not timed', 40)}", va="center", color=BAD, fontsize=8.5)
-            mark(words, system)
-            continue
-        mark(ax.barh(place, seconds / factor, BAR, color=color)[0], system, f"{name}: {amount(seconds, TIMES)}")
-        value_label(ax, seconds / factor, place, significant(seconds / factor), system)
-    name_rows(ax, [name for _, name, *_ in bars])
 
 
 def _names(results: Results) -> list[str]:

@@ -38,8 +38,12 @@ def against_connections(
     axis: str,
     cells: pd.DataFrame | None = None,
     also: Sequence[float] = (),
+    base: int = 10,
 ) -> Chart:
-    """A panel for each of `columns`: its title, its workload, and the columns of value, low and high; all axes hold `also`."""
+    """A panel for each of `columns`: its title, its workload, and the columns of value, low and high; all axes hold `also`.
+
+    `base` is that of the ticks on the upright axis: 2 for sizes.
+    """
     rows = measured(levels(without_control(results.cells))) if cells is None else measured(cells)
     style_of, systems = styles(results.cells), ordered(rows["system"])
     published = levels(results.published_amounts)
@@ -55,8 +59,16 @@ def against_connections(
         f"{', '.join(map(str, sorted(rows['connections'].unique())))} connections.",
     )
     values = [*also, *(value for *_, names, own in shown for value in own[names[0]])]
+    values += [
+        float(value)
+        for _, workload, names, _ in shown
+        if starred and names[0] in published
+        for value in published.loc[(published["name"] == workload) & published["system"].isin(systems), names[0]]
+        if value > 0
+    ]
     for ax, (_, workload, names, own) in zip(axes, shown, strict=True):
         _log_axes(ax, rows.loc[rows["name"] == workload, "connections"], values, label, axis)
+        ax.yaxis.set_major_locator(_upright_ticks(*ax.get_ylim(), base))
         ends = _lines(ax, own, names, systems, style_of, label)
         _stars(ax, published, workload, names[0], style_of)
         direct_labels(ax, ends, style_of)
@@ -111,17 +123,21 @@ def _log_axes(ax: Axes, connections: pd.Series, values: Sequence[float], label: 
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(min(values) / 1.5, max(values) * 1.5)
-    low, high = ax.get_ylim()
     ticks = sorted(connections.unique())
     names = [f"{tick / 1000:g}k" if tick >= 1000 else f"{tick}" for tick in ticks]
     ax.set_xticks(ticks, names, rotation=45, ha="right", rotation_mode="anchor")
     if len(ticks):
         ax.set_xlim(min(ticks) / 1.5, max(ticks) * 1.6)
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("connections")
     ax.set_ylabel(axis)
     ax.grid()
+
+
+def _upright_ticks(low: float, high: float, base: int) -> LogLocator:
+    if base != 10:
+        return LogLocator(base=base, subs=(1,), numticks=8)
+    return LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,))

@@ -7,10 +7,9 @@ from runners.analyse.usage import levels, memory_per_connection
 from runners.core.units import format_size
 from runners.present import how_sure as certainty
 from runners.present.connections import charts, sentences
-from runners.present.kit.decision import Column, decision_table as table_of
+from runners.present.kit.decision import BELOW, Column, by_workload, decision_table as table_of
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment
-from runners.present.kit.standing import by_workload
 from runners.present.kit.theme import Chart
 
 answer = sentences.answer
@@ -31,11 +30,11 @@ def decision_table(results: Results) -> Fragment:
     }
     values, found, tied = by_workload(results, heads)
     return table_of(
-        "Requests/s with each number of connections; below: how many times as many its leader completes, 95 % interval",
+        "What to choose: requests per second",
         values,
         [*found, *_memory(results)],
         tied,
-        notes=["Rows: by the number of columns led or tied for. ≥: the load generator was the limit."],
+        notes=[f"{BELOW} Rows: by the number of columns led or tied for."],
     )
 
 

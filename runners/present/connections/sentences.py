@@ -12,7 +12,7 @@ from runners.analyse.usage import levels, memory_per_connection
 from runners.core.load import ERRORS_TOLERANCE
 from runners.core.units import Scale, amount
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.kit.standing import lead, rate, standing, times
+from runners.present.kit.standing import Standing, lead, rate
 from runners.present.kit.wording import at_most, changes, few, known, sentence
 
 # Fewer connections than this had a request under way: the others wait for a response that does not come.
@@ -62,6 +62,19 @@ def other_workloads(results: Results) -> list[str]:
         _fastest(results, name, int(rows.loc[rows["name"] == name, "connections"].max()))
         for name in ordered(rows["name"])[1:]
     ]
+
+
+def few_and_others(results: Results) -> pd.DataFrame:
+    """Return the cells that these sentences are about: few connections, and each further workload at its most connections."""
+    name, counts = _counts(results)
+    rows = _levels(results)
+    labels = [f"{name}@{_least(counts)}"]
+    labels += [
+        f"{other}@{rows.loc[rows['name'] == other, 'connections'].max()}"
+        for other in ordered(rows["name"])
+        if other != name
+    ]
+    return results.cells[results.cells["workload"].isin(labels)]
 
 
 def kept(results: Results) -> str:
@@ -141,8 +154,8 @@ def built(results: Results) -> str:
     if rows.empty:
         return ""
     least, most = rows.iloc[0], rows.iloc[-1]
-    first = f"A cold build takes {least['system']} {amount(least['cold_s'], _SECONDS)}"
-    more = f" and {most['system']} {amount(most['cold_s'], _SECONDS)}" if len(rows) > 1 else ""
+    first = f"A cold build takes {amount(least['cold_s'], _SECONDS)} ({least['system']})"
+    more = f" to {amount(most['cold_s'], _SECONDS)} ({most['system']})" if len(rows) > 1 else ""
     again = rows.dropna(subset=["incremental_s"]).sort_values("incremental_s", kind="stable")
     longest = again.iloc[-1] if len(again) else None
     changed = "" if longest is None else f"; after a change at most {amount(longest['incremental_s'], _SECONDS)}"
@@ -150,14 +163,13 @@ def built(results: Results) -> str:
 
 
 def _fastest(results: Results, name: str, count: int, *, answering: bool = False) -> str:
-    found = standing(results, f"{name}@{count}")
-    if found is None:
+    found = Standing.of(results, f"{name}@{count}")
+    if not found.names:
         return "" if answering else _unranked(results, name, count)
     title = f"{name} at {count:,} connections"
     if not answering or not found.behind:
         return lead(results, found, title)
-    next_row = found.behind[0]
-    than = f"{times(next_row)} as many as {next_row['system_a']}"
+    than = found.than(found.behind[0])
     if found.ties:
         first = f"{few(found.first)} tie for most {name} at {count:,} connections"
         return sentence(f"{first}; {found.leader} completes {than}")

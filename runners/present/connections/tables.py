@@ -13,9 +13,10 @@ from runners.analyse.results import Results
 from runners.analyse.usage import levels, memory_per_connection
 from runners.core.units import TIMES, amount, format_size
 from runners.present.connections.sentences import busy_ratio
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
-from runners.present.throughput.tables import launches, without_number
+from runners.present.throughput.tables import launches
 
 _KINDS = ("connect", "read", "write", "timeout", "status")
 

@@ -39,7 +39,7 @@ _SHORT = {"server": "server", "backend": "database", "generator": "generator", "
 
 @themed
 def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
-    """Requests per second: a panel per endpoint, a bar per system and load generator, and what was published, in outline."""
+    """Requests per second: a panel per endpoint, a bar per system and load generator, and what was published, dashed."""
     found, planned = columns(cells), shapes(cells)
     systems = ordered(without_control(cells)["system"])
     tools = [generator_of(cells, shape) for shape in planned]
@@ -48,12 +48,13 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
     if not published.empty:
         label = f"{' and '.join(ordered(published['source']))}: another machine"
         handles.append(Patch(facecolor="none", edgecolor=QUIET, linestyle="--", label=label))
+    counts = [int(without_control(own_load(cells))["workload"].eq(workload).sum()) for workload in found]
     chart, axes = panels(
         [title_of(cells, *column) for column in found.items()],
-        [len(systems) + (not published.empty)] * len(found),
+        [count + (not published.empty) for count in counts],
         title="Requests per second, by endpoint",
-        caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hatched and ≥: the load generator was the limit.\n"
-        "In outline: from another machine, with its own database: no measure of the servers here.",
+        caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hollow and ≥: the load generator was the limit.\n"
+        "Dashed: from another machine, with its own database: no measure of the servers here.",
         description=f"Bar chart of requests per second for {', '.join(systems)}, by {' and '.join(tools)}.",
         row_in=0.22 + 0.16 * len(planned),
         handles=handles,
@@ -72,7 +73,7 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
                 cell = cell_of(cells, system, labelled(cells, workload, shape))
                 _rate_bar(ax, row, (place, len(planned)), cell, factor, style_of[system], system)
         if not published.empty:
-            _published_bar(ax, len(systems), rows, factor)
+            _published_bar(ax, len(order), rows, factor)
         name_rows(ax, [*order, *([] if published.empty else [_PUBLISHED])])
     return chart
 
@@ -91,8 +92,8 @@ def _rate_bar(
     value, low, high = drawn(*(cell[f"throughput_{part}rps"] / factor for part in ("", "low_", "high_")))
     bound = "≥ " if cell["bottleneck"] in GENERATOR_LIMITED else ""
     color = mixed(style.color, _PALE) if place[0] else style.color
-    face, hatch = (mixed(style.color, 0.7), "///") if bound else (color, None)
-    bars = ax.barh(where, value, height * 0.92, color=face, edgecolor=style.color, hatch=hatch, linewidth=0.8)
+    face = "none" if bound else color
+    bars = ax.barh(where, value, height * 0.92, color=face, edgecolor=style.color, linewidth=0.8)
     said = told(cell.to_dict(), "throughput_rps", RATES, bound)
     for part in [*bars, *whisker(ax, where, low, high, n=cell["launches_count"])]:
         mark(part, system, said)
@@ -118,7 +119,7 @@ def where_the_time_goes(cells: pd.DataFrame) -> Chart:
     parts.append(("generator_cpu_per_request_s", f"load generator ({generator_of(cells, '')})", _PALER))
     chart, axes = panels(
         [title_of(cells, *column) for column in found.items()],
-        [len(systems)] * len(found),
+        [int(measured(rows)["workload"].eq(workload).sum()) for workload in found],
         title="Where the time goes: CPU time per request",
         caption="Means over launches. The sum is CPU time, not waiting time: what runs on different CPUs runs at the same time.",
         description=f"Stacked bars of CPU time per request of server, database and load generator for {', '.join(systems)}.",
@@ -135,11 +136,8 @@ def where_the_time_goes(cells: pd.DataFrame) -> Chart:
         top = sums.max() if len(sums) and sums.max() > 0 else 1e-6
         factor, unit = unit_of(top, TIMES)
         from_zero(ax, top / factor, f"{unit} of CPU time per request")
-        order = [*sums.sort_values(kind="stable").index, *(system for system in systems if system not in own.index)]
+        order = [str(system) for system in sums.sort_values(kind="stable").index]
         for row, system in enumerate(order):
-            if system not in own.index:
-                mark(ax.text(0, row, " no number", va="center", color=BAD, fontsize=8.5), system)
-                continue
             shares = [(own.loc[system, column] / factor, pale) for column, _, pale in parts]
             said = f"{system}, {workload}: {amount(sums[system], TIMES)}"
             stack(ax, row, shares, style_of[system], system, said)

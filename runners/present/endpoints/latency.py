@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import pandas as pd
 
 from runners.core.units import TIMES
-from runners.present.endpoints.tables import columns, title_of
+from runners.present.endpoints.tables import columns, title_of, titled
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.kit.theme import Chart
 from runners.present.latency import charts
-from runners.present.narrative import Narrative
-from runners.present.throughput.tables import estimate, throughput, without_number
-
-NONE = "This run measured no fixed rate."
+from runners.present.throughput.tables import estimate, throughput
 
 
 def at_rates(cells: pd.DataFrame) -> pd.DataFrame:
@@ -25,10 +23,10 @@ def at_rates(cells: pd.DataFrame) -> pd.DataFrame:
     return cells[cells["base_workload"].isin(columns(cells)) & cells["offered_rps"].notna()]
 
 
-def at_fixed_rate(cells: pd.DataFrame) -> Chart | Narrative:
-    """Chart p50, p90 and p99 at the fixed rate of each column."""
+def at_fixed_rate(cells: pd.DataFrame) -> Chart | None:
+    """Chart p50, p90 and p99 at the fixed rate of each column; None where none was measured."""
     rows = at_rates(cells)
-    return Narrative([NONE]) if rows.empty else charts.regular(rows)
+    return None if rows.empty else charts.regular(titled(rows))
 
 
 def beside_throughput(cells: pd.DataFrame) -> Fragment:

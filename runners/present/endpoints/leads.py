@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from runners.analyse.results import Results
 from runners.present.endpoints.tables import columns, title_of
-from runners.present.kit.frames import has_errors
-from runners.present.kit.standing import Standing, standing
+from runners.present.kit.standing import Standing
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,7 @@ class Column:
     title: str
     found: Standing
     server: str
-    apart: list[dict[str, Any]]
+    apart: list[str]
 
     @property
     def is_led(self) -> bool:
@@ -38,8 +36,8 @@ def clearest(found: list[Column]) -> Column:
 
 def _least_factor(column: Column) -> float:
     """Return the least factor by which a column's leader leads the next server; 1 where it is not known."""
-    high = float(column.apart[0]["ratio_high"])
-    return 1 / high if pd.notna(high) else 1.0
+    lead = column.found.ratio(column.apart[0])
+    return lead.low if lead and pd.notna(lead.low) else 1.0
 
 
 def placed_columns(results: Results) -> list[Column]:
@@ -51,13 +49,11 @@ def placed_columns(results: Results) -> list[Column]:
     found = []
     servers = results.cells.drop_duplicates("system").set_index("system")["server"].to_dict()
     for workload, title in columns(results.cells).items():
-        place = standing(results, workload)
-        if place is None:
+        place = Standing.of(results, workload)
+        if not place.names:
             continue
         own = servers[place.leader]
-        unranked = [name for name in place.aside if not has_errors(results.cells, name, workload)]
-        open_to = [*(str(row["system_a"]) for row in place.ties), *unranked]
-        led = not place.limited and all(servers[name] == own for name in open_to)
-        apart = [row for row in place.behind if servers[row["system_a"]] != own] if led else []
+        led = not place.limited and all(servers[name] == own for name in place.not_behind)
+        apart = [name for name in place.behind if servers[name] != own] if led else []
         found.append(Column(title_of(results.cells, workload, title), place, str(own), apart))
     return found

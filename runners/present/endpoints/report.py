@@ -8,10 +8,9 @@ from runners.core.units import RATIOS, amount
 from runners.present import how_sure as certainty
 from runners.present.endpoints import charts, sentences
 from runners.present.endpoints.tables import columns, title_of
-from runners.present.kit.decision import decision_table as table_of
+from runners.present.kit.decision import BELOW, by_workload, decision_table as table_of
 from runners.present.kit.frames import measured, without_control
 from runners.present.kit.markup import Fragment
-from runners.present.kit.standing import by_workload
 from runners.present.kit.theme import Chart
 
 answer = sentences.answer
@@ -24,11 +23,11 @@ def decision_table(results: Results) -> Fragment:
     heads = {label: (title_of(results.cells, label, title), "") for label, title in columns(results.cells).items()}
     values, found, tied = by_workload(results, heads)
     return table_of(
-        "Requests/s of each workload; below: how many times as many its leader completes, 95 % interval",
+        "What to choose: requests per second",
         values,
         found,
         tied,
-        notes=["Rows: by the number of workloads led or tied for. ≥: the load generator was the limit."],
+        notes=[f"{BELOW} Rows: by the number of workloads led or tied for."],
     )
 
 

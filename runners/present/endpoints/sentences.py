@@ -25,7 +25,7 @@ from runners.present.endpoints.tables import (
     spread,
 )
 from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
-from runners.present.kit.standing import lead, times
+from runners.present.kit.standing import lead
 from runners.present.kit.wording import at_most, changes, factor, few, known, sentence
 from runners.stats.estimates import ratio_of
 
@@ -47,10 +47,11 @@ def answer(results: Results) -> str:
     own = [each for each in led if each.server == best.server]
     names = ordered(each.found.leader for each in own)
     who = names[0] if len(names) == 1 else best.server
-    by = f"by {times(best.apart[0])} over {best.apart[0]['system_a']}"
+    ratio = best.found.ratio(best.apart[0])
+    by = ratio.briefly(best.apart[0]) if ratio else ""
     if len(found) == 1:
-        return sentence(f"{who} is fastest on {best.title}, {by}")
-    said = f"{who} is fastest in {len(own)} of {len(found)} workloads, {by} on {best.title}"
+        return sentence(f"{who} is fastest on {best.title}: {by}")
+    said = f"{who} is fastest in {len(own)} of {len(found)} workloads: on {best.title} {by}"
     return sentence(said, f"; the database limited {len(limited)}" if limited else "")
 
 

@@ -10,9 +10,10 @@ import pandas as pd
 from runners.core.run_manifest import BackendFacts
 from runners.core.units import PERCENT, RATES, amount
 from runners.core.workloads import WORKLOADS
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.throughput.tables import throughput, without_number
+from runners.present.throughput.tables import throughput
 
 _ROLES = {"server": "servers", "backend": "database", "generator": "load generator"}
 
@@ -137,6 +138,15 @@ def title_of(cells: pd.DataFrame, workload: str, title: str) -> str:
         cells.loc[cells["workload"] == workload, "records_count"].dropna().to_list() if "records_count" in cells else []
     )
     return f"{title}, {counts[0]:.0f} record{'' if counts[0] == 1 else 's'}" if counts else title
+
+
+def titled(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells with the names of the published columns as titles of their workloads."""
+    found = {
+        str(row.workload): title_of(cells, str(row.workload), WORKLOADS[str(row.workload_name)].title)
+        for row in cells.drop_duplicates("workload").itertuples()
+    }
+    return cells.assign(workload_title=cells["workload"].map(found))
 
 
 def shapes(cells: pd.DataFrame) -> list[str]:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import pandas as pd
 
 from runners.analyse.carried import MEASURED_BY
+from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
 from runners.core.run_manifest import BackendFacts
-from runners.core.units import RATES, Scale, format_size, quantity_parts
-from runners.present.kit.frames import limit
+from runners.core.units import RATES, Scale, amount, format_size, quantity_parts, shortened
+from runners.present.kit.frames import BACKEND, backend_name, limit, measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+from runners.present.kit.standing import Standing
+from runners.present.kit.wording import PER_SECOND
 
 LEADERS = "Leader, or tied with it"
 OTHERS = "Others"
+BELOW = "Below each rate: how many times as many the column's leader completes, 95 % interval. ≥: the load generator was the limit."
 _UNKNOWN = Cell("–", kind="muted")
 
 
@@ -27,8 +33,10 @@ class Column:
 
     Attributes
     ----------
-    head, unit : the column's title and the smaller line under it
-    cells : system → its cell; a dash where there is none
+    head, unit : str
+        The column's title and the smaller line under it.
+    cells : Mapping[str, Cell]
+        System → its cell; a dash where there is none.
     """
 
     head: str
@@ -49,10 +57,14 @@ def decision_table(
 
     Parameters
     ----------
-    values : system → the value that sorts the rows; NaN stands last
-    tied : the leader and all that are not told apart from it, or are equivalent; empty: no tiers are shown
-    smallest_first : whether the smallest value is the best
-    notes : sentences under the table
+    values : Mapping[str, float]
+        System → the value that sorts the rows; NaN stands last.
+    tied : Collection[str]
+        The leader and all that are not told apart from it, or are equivalent; empty: no tiers are shown.
+    smallest_first : bool
+        Whether the smallest value is the best.
+    notes : Sequence[str]
+        Sentences under the table.
     """
     sign = 1 if smallest_first else -1
     order = sorted(values, key=lambda system: math.inf if math.isnan(values[system]) else sign * values[system])
@@ -112,6 +124,72 @@ def limits(cells: pd.DataFrame, backends: Mapping[str, BackendFacts]) -> Column:
     """Return the column of what limited each throughput."""
     found = {row["system"]: Cell(limit(row["bottleneck"], backends), kind="name") for row in cells.to_dict("records")}
     return Column("limit", "", found)
+
+
+def without_number(status: str) -> Cell:
+    """Return the cell of one that failed, and why in short; the limits of the run say it whole."""
+    return Cell("–", shortened(status, 60), "bad")
+
+
+def by_workload(
+    results: Results, heads: Mapping[str, tuple[str, str]]
+) -> tuple[dict[str, float], list[Column], list[str]]:
+    """Return what a decision table with a column for each workload needs.
+
+    Parameters
+    ----------
+    heads : Mapping[str, tuple[str, str]]
+        Label of a workload → the head of its column, and its unit.
+
+    Returns
+    -------
+    tuple
+        System → its value: the number of workloads that it leads or ties for, then its shares of the best. The columns. The systems
+        that lead a workload or tie for it.
+    """
+    columns, firsts, shares = [], Counter[str](), defaultdict[str, list[float]](list)
+    for workload, (head, unit) in heads.items():
+        found = Standing.of(results, workload)
+        rows = without_control(results.cells[results.cells["workload"] == workload])
+        cells = {row["system"]: _ranked(results, row, found) for row in rows.to_dict("records")}
+        columns.append(Column(head, unit, cells))
+        firsts.update([] if found.limited else found.first)
+        best = measured(rows)["throughput_rps"].max()
+        for row in measured(rows).itertuples():
+            shares[str(row.system)].append(float(row.throughput_rps / best))
+    systems = ordered(without_control(results.cells[results.cells["workload"].isin(list(heads))])["system"])
+    values = {
+        name: firsts[name] + (sum(shares[name]) / (len(heads) + 1) if shares[name] else math.nan) for name in systems
+    }
+    return values, columns, [name for name in systems if firsts[name]]
+
+
+def _ranked(results: Results, row: Mapping[str, Any], found: Standing) -> Cell:
+    """Return the throughput of a cell, and below it how many times as many the leader completes."""
+    if row["status"] != "ok":
+        return without_number(row["status"])
+    system = row["system"]
+    shown = f"{'≥ ' if row['bottleneck'] in GENERATOR_LIMITED else ''}{amount(row['throughput_rps'], PER_SECOND)}"
+    if found.limited or row["bottleneck"] == BACKEND:
+        return Cell(shown, f"limit: {backend_name(results.manifest.backends)}", "muted")
+    if system == found.leader:
+        return Cell(shown, "leader", "lead")
+    ratio = found.ratio(system)
+    if ratio is None or system in found.aside:
+        return Cell(shown, "not ranked", "muted")
+    return Cell(shown, f"tied: {ratio.note}", "lead") if system in found.ties else Cell(shown, ratio.note)
+
+
+def behind(found: Standing) -> Column:
+    """Return the column of how many times as many the leader completes."""
+    cells = {}
+    for name in found.names:
+        ratio = found.ratio(name)
+        if name == found.leader:
+            cells[name] = Cell("leader", kind="name") if len(found.names) > 1 else _UNKNOWN
+        else:
+            cells[name] = ratio.cell if ratio else Cell("not ranked", kind="name")
+    return Column("leader serves", "× as many", cells)
 
 
 def capacities(found: pd.DataFrame, base_workload: str) -> Column | None:

@@ -22,6 +22,23 @@ def fold(body: BeautifulSoup) -> None:
         body.append(section)
 
 
+def leave_out_empty(body: BeautifulSoup) -> None:
+    """Remove each question under which a run has nothing to show: a heading of level 3 with no text, table or picture below it."""
+    for words in body.select(".words"):
+        heading = words.find("h3")
+        if heading is None or words.get_text(strip=True) != heading.get_text(strip=True):
+            continue
+        inside = []
+        for sibling in words.next_siblings:
+            if isinstance(sibling, Tag) and _level(sibling):
+                break
+            inside.append(sibling)
+        parts = [part for part in inside if isinstance(part, Tag) and "code" not in (part.get("class") or [])]
+        if not any(part.get_text(strip=True) or part.find(["img", "svg", "table"]) for part in parts):
+            for part in [words, *inside]:
+                part.extract()
+
+
 def _section(body: BeautifulSoup, words: Tag) -> Tag:
     """Take a marked heading and what follows it out of the body, and return them as one folded section."""
     level = _level(words)

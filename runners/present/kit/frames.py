@@ -11,6 +11,7 @@ from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import CONTROL, GENERATOR_LIMITED
 from runners.core.run_manifest import BackendFacts
 from runners.core.units import RATES, amount, listing, plus_minus
+from runners.stats.pooling import LEAST_SESSIONS
 from runners.stats.verdicts import SMALLEST_BAND
 
 # METHOD: a verdict needs an interval beyond max(2 %, noise floor); below 2 % nobody would choose a server for it.
@@ -109,6 +110,16 @@ def leaders(comparisons: pd.DataFrame, workload: str | None = None) -> pd.DataFr
     """Return the comparisons with each workload's leader, which is ``system_b`` in all of them; of one workload where it is named."""
     rows = comparisons[comparisons["family"] == "leader"]
     return rows if workload is None else rows[rows["workload"] == workload]
+
+
+def interval_words(comparisons: pd.DataFrame, plural: str = "") -> str:
+    """Return what the intervals of ratios to a leader are; `plural` is the ending of the noun."""
+    count = comparisons["sessions_count"].max() if "sessions_count" in comparisons else 1
+    return (
+        f"95 % interval{plural} of a further session"
+        if count >= LEAST_SESSIONS
+        else f"simultaneous 95 % interval{plural}"
+    )
 
 
 def controls(comparisons: pd.DataFrame) -> pd.DataFrame:

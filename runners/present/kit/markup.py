@@ -17,6 +17,12 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 # The report shows text/html of these fragments only; a server's text cannot set the metadata of an output.
 MARK = "wrkbook"
+# What an untrusted notebook shows: it drops our style sheet, and keeps plain attributes.
+_LEFT = ' style="text-align: left"'
+_INLINE = ' style="display: inline-block; vertical-align: top; border: 1px solid; margin: 2px; padding: 3px"'
+_TOGETHER = re.compile(
+    r"(?<=\d) (?=(?:[%×]|ns|µs|ms|s|min|k|M|kB|B|[KMG]iB)(?![\w]))|(?<=[kM]) (?=requests)|(?<=\d) (?=to [\d−])|(?<=\d to) (?=[\d−])"
+)
 REPORT = "application/vnd.wrkbook.report+json"
 """Of an output, the markup that a report shows in the place of what a notebook shows: a notebook has no SVG before it is trusted."""
 
@@ -27,9 +33,12 @@ class Fragment:
 
     Attributes
     ----------
-    html : escaped markup
-    text : the same in plain text, for terminals
-    in_notebook : the same without SVG, which a notebook shows trusted only; empty where it has none
+    html : str
+        Escaped markup.
+    text : str
+        The same in plain text, for terminals.
+    in_notebook : str
+        The same without SVG, which a notebook shows trusted only; empty where it has none.
     """
 
     html: str
@@ -60,7 +69,8 @@ class Cell:
 
     Attributes
     ----------
-    choices : name of a baseline → text and note that a report's script puts there when that baseline is chosen
+    choices : Mapping[str, tuple[str, str]] | None
+        Name of a baseline → text and note that a report's script puts there when that baseline is chosen.
     """
 
     text: str
@@ -72,11 +82,12 @@ class Cell:
     def html(self) -> str:
         """The cell as markup."""
         # A space, as an untrusted notebook shows the note without our style, beside the text.
-        note = f" <small>{escape(self.note)}</small>" if self.note else ""
+        note = f" <small>{unbroken(self.note)}</small>" if self.note else ""
         value = sort_value(self.text)
         sorted_by = f' data-v="{value:.6g}"' if value is not None else ""
         choices = f' data-choices="{escape(json.dumps(self.choices))}"' if self.choices else ""
-        return f'<td class="{escape(self.kind)}"{sorted_by}{choices}>{escape(self.text)}{note}</td>'
+        side = _LEFT if self.is_words else ""
+        return f'<td class="{escape(self.kind)}"{side}{sorted_by}{choices}>{escape(self.text)}{note}</td>'
 
     @property
     def is_words(self) -> bool:
@@ -120,19 +131,22 @@ class Frame:
     inside: Sequence[Frame | Box]
     kind: str = ""
 
-    @property
-    def html(self) -> str:
-        """The frame as markup."""
-        title = f"<small>{escape(self.title)}</small>" if self.title else ""
-        return f'<div class="wb-frame {escape(self.kind)}">{title}{"".join(part.html for part in self.inside)}</div>'
+    def markup(self, inline: str = "") -> str:
+        """Return the frame as markup; `inline` is a style attribute for what a notebook shows without our style sheet."""
+        title = f"<small>{escape(self.title)}</small> " if self.title else ""
+        inside = "".join(part.markup(inline) if isinstance(part, Frame) else f"{part.html} " for part in self.inside)
+        return f'<div class="wb-frame {escape(self.kind)}"{inline}>{title}{inside}</div>'
 
 
 def map_of(frames: Sequence[Frame], legend: Sequence[tuple[Box, str]], description: str) -> Fragment:
     """A map of nested frames under its legend, which wraps on narrow screens; `description` is for those who cannot see it."""
     entries = "".join(f"<li>{box.html} {escape(text)}</li>" for box, text in legend)
-    inside = "".join(frame.html for frame in frames)
-    html = f'<ul class="wb-legend">{entries}</ul><div class="wb-map" role="img" aria-label="{escape(description)}">{inside}</div>'
-    return Fragment(html, description)
+    shown, in_notebook = (
+        f'<ul class="wb-legend">{entries}</ul><div class="wb-map" role="img" aria-label="{escape(description)}">'
+        f"{''.join(frame.markup(inline) for frame in frames)}</div>"
+        for inline in ("", _INLINE)
+    )
+    return Fragment(shown, description, in_notebook)
 
 
 def style() -> str:
@@ -143,14 +157,15 @@ def style() -> str:
 def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group]) -> Fragment:
     """A table with a caption; ``heads`` are pairs of a name and its unit, the first column names the row."""
     parts = [
-        f'<div class="wb-scroll" tabindex="0"><table class="wb-table"><caption>{escape(caption)}</caption><thead><tr>'
+        f'<div class="wb-scroll" tabindex="0"><table class="wb-table"><caption{_LEFT}>{escape(caption)}</caption><thead><tr>'
     ]
     rows = [row for group in groups for row in group.rows]
     for place, (head, unit) in enumerate(heads):
         # Words now and then, as where a number is missing, do not make a column of words.
         kind = "name" if 2 * sum(row[place].is_words for row in rows) > len(rows) else ""
+        side = _LEFT if kind or not place else ""
         parts.append(
-            f'<th scope="col" class="{kind}">{escape(head)}{f" <small>{escape(unit)}</small>" if unit else ""}</th>'
+            f'<th scope="col" class="{kind}"{side}>{escape(head)}{f" <small>{escape(unit)}</small>" if unit else ""}</th>'
         )
     parts.append("</tr></thead>")
     lines = [caption, "\t".join(f"{head} [{unit}]" if unit else head for head, unit in heads)]
@@ -158,12 +173,12 @@ def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group
         parts.append("<tbody>")
         if group.title:
             title = f'<span class="wb-stay">{escape(group.title)}</span>'
-            parts.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}" class="wb-group">{title}</th></tr>')
+            parts.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}" class="wb-group"{_LEFT}>{title}</th></tr>')
             lines.append(group.title)
         for first, *rest in group.rows:
             head = f"{escape(first.text)}{f' <small>{escape(first.note)}</small>' if first.note else ''}"
             cells = "".join(cell.html for cell in rest)
-            parts.append(f'<tr><th scope="row" class="{escape(first.kind)}">{head}</th>{cells}</tr>')
+            parts.append(f'<tr><th scope="row" class="{escape(first.kind)}"{_LEFT}>{head}</th>{cells}</tr>')
             lines.append("\t".join(f"{cell.text} {cell.note}".strip() for cell in (first, *rest)))
         parts.append("</tbody>")
     parts.append("</table></div>")
@@ -209,8 +224,8 @@ def row_kind(place: int) -> str:
 
 
 def unbroken(text: str) -> str:
-    """A sentence as markup, escaped, in which no line ends between a number and its unit."""
-    return re.sub(r"(?<=\d) (?=[%×kMµms])|(?<=[kM]) (?=requests)", "&nbsp;", escape(text))
+    """A sentence as markup, escaped, in which no line ends between a number and its unit, or within an interval."""
+    return _TOGETHER.sub("&nbsp;", escape(text))
 
 
 def joined(*fragments: Fragment) -> Fragment:

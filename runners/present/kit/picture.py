@@ -54,7 +54,6 @@ THEME: Any = {
     "ytick.labelcolor": INK,
     "legend.frameon": False,
     "lines.linewidth": 1.8,
-    "hatch.linewidth": 0.8,
 }
 
 
@@ -86,9 +85,9 @@ def pixels(figure: Figure) -> Image.Image:
 def words(text: str, size: float, weight: str, color: str) -> Image.Image:
     """Return text as pixels, wrapped to the width of a picture."""
     lines = [part for line in text.splitlines() for part in textwrap.wrap(line, _LETTERS) or [""]]
-    figure = Figure(figsize=(_WIDTH_IN - 2 * _GAP_IN, LINE_IN * (len(lines) * size / 8.5 + 0.3)))
     with mpl.rc_context(THEME):
-        figure.text(0, 1, "\n".join(lines), va="top", fontsize=size, fontweight=weight, color=color)
+        figure = Figure(figsize=(_WIDTH_IN - 2 * _GAP_IN, LINE_IN * (len(lines) * size / 8.5 + 0.6)))
+        figure.text(0, 0.5, "\n".join(lines), va="center", fontsize=size, fontweight=weight, color=color)
     return pixels(figure)
 
 

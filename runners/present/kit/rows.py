@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from runners.core.records import CONTROL
-from runners.core.units import Scale, minus, quantity, shortened
+from runners.core.units import Scale, amount, minus, quantity, shortened, significant, unit_of
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, FAINT, INK, PAPER, Style, mixed
 
@@ -30,7 +31,9 @@ Estimate = tuple[float, float, float]
 
 def name_rows(ax: Axes, names: list[str]) -> None:
     """One row per name, the first on top; the A/A control is named in grey."""
-    ax.set_yticks(range(len(names)), [shortened(name, _LONGEST_NAME) for name in names])
+    ax.set_yticks(
+        range(len(names)), ["\n".join(shortened(line, _LONGEST_NAME) for line in name.splitlines()) for name in names]
+    )
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
@@ -189,3 +192,30 @@ def stack(ax: Axes, row: int, parts: list[tuple[float, float]], style: Style, sy
             bar = ax.barh(row, value, BAR, left=left, color=color, edgecolor=style.color, linewidth=0.6)
             mark(bar[0], system, said)
             left += value
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar without an interval: its system, the name of its row, its value, and why there is none."""
+
+    system: str
+    name: str
+    value: float
+    color: str
+    failure: str = ""
+
+
+def bars(ax: Axes, shown: Sequence[Bar], scale: Scale) -> None:
+    """Draw a bar for each row, the least on top, with its value beside it; rows without a value stand last, with the reason."""
+    order = sorted(shown, key=lambda bar: math.inf if math.isnan(bar.value) else bar.value)
+    top = max([bar.value for bar in order if not math.isnan(bar.value)], default=1.0)
+    factor, unit = unit_of(top, scale)
+    from_zero(ax, top / factor, unit)
+    for row, bar in enumerate(order):
+        if math.isnan(bar.value):
+            failed(ax, row, {"system": bar.system, "status": bar.failure})
+            continue
+        drawn_bar = ax.barh(row, bar.value / factor, BAR, color=bar.color)[0]
+        mark(drawn_bar, bar.system, f"{bar.name}: {amount(bar.value, scale)}")
+        value_label(ax, bar.value / factor, row, significant(bar.value / factor), bar.system)
+    name_rows(ax, [bar.name for bar in order])

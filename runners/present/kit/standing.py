@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from runners.analyse.results import Results
 from runners.core.records import GENERATOR_LIMITED
-from runners.core.units import amount
-from runners.present.kit.decision import Column
+from runners.core.units import Scale, amount, percent_more, times
 from runners.present.kit.frames import (
-    BACKEND,
     backend_limited,
-    backend_name,
     cell_of,
     has_errors,
     inverse,
@@ -27,151 +20,172 @@ from runners.present.kit.frames import (
     without_control,
 )
 from runners.present.kit.markup import Cell
-from runners.present.kit.wording import PER_SECOND, factor, few, known, sentence
-from runners.present.throughput.tables import without_number
+from runners.present.kit.wording import PER_SECOND, UNKNOWN, few, known, sentence
 
+_NEAR = 1.05
+"""Ratios below it are said in percent."""
 _UNTOLD = ("undecided", "equivalent")
+_SIGNS = {"": "", "at least": "≥ ", "at most": "≤ "}
+_TURNED = {"at least": "at most", "at most": "at least"}
+
+
+@dataclass(frozen=True)
+class Lead:
+    """By how much one system completes more than another one: a ratio with its interval.
+
+    Attributes
+    ----------
+    bound : str
+        ``at least`` or ``at most`` where the load generator was the limit of one of them, else empty.
+    """
+
+    value: float
+    low: float
+    high: float
+    bound: str = ""
+
+    @property
+    def is_above_one(self) -> bool:
+        """Return whether the whole interval lies above 1."""
+        return self.low > 1
+
+    @property
+    def cell(self) -> Cell:
+        """The ratio for a table."""
+        text, interval = times(self.value, self.low, self.high)
+        return Cell(_SIGNS[self.bound] + text, interval)
+
+    @property
+    def note(self) -> str:
+        """The ratio in one line of small print."""
+        return f"{self.cell.text} ({self.cell.note or UNKNOWN})"
+
+    def than(self, other: str) -> str:
+        """Return ``4.5 × as many as NAME (4.3 to 4.6)``, or ``1.3 % more than NAME (−0.1 to 3.0)``, after its bound."""
+        return self._over(other, " more than ", " as many as ")
+
+    def briefly(self, other: str) -> str:
+        """Return ``4.5 × NAME (4.3 to 4.6)``, or ``1.3 % above NAME (−0.1 to 3.0)``, after its bound."""
+        return self._over(other, " above ", " ")
+
+    def _over(self, other: str, more: str, times_of: str) -> str:
+        is_near = self.value < _NEAR
+        text, interval = (percent_more if is_near else times)(self.value, self.low, self.high)
+        return f"{self.bound} {text}{more if is_near else times_of}{other} ({interval or UNKNOWN})".strip()
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The systems of one workload, by their comparison with its leader.
+    """The systems of one workload that have a rank; those with too many errors have none.
 
     Attributes
     ----------
-    ties : comparisons that decided nothing, from the highest throughput to the lowest
-    behind : comparisons that the leader won, likewise
-    aside : systems that cannot be compared with the leader, since the load generator or the backend was the limit of one
-    limited : whether the backend was the limit of the leader, so that its throughput ranks nobody
+    names : list[str]
+        All of them, the leader first, then from the highest throughput to the lowest; empty where nothing is compared.
+    ties : list[str]
+        Those whose comparison with the leader decided nothing, in that order.
+    behind : list[str]
+        Those that are decided to be slower than the leader, likewise.
+    aside : list[str]
+        Those that cannot be compared with it, as the load generator or the backend was the limit of one, or requests failed.
+    comparisons : pd.DataFrame
+        The comparisons of this workload.
+    limited : bool
+        Whether the backend was the limit of the leader, so that its throughput ranks nobody.
     """
 
     workload: str
-    leader: str
-    ties: list[dict[str, Any]]
-    behind: list[dict[str, Any]]
+    names: list[str]
+    ties: list[str]
+    behind: list[str]
     aside: list[str]
-    limited: bool
+    comparisons: pd.DataFrame
+    limited: bool = False
+
+    @classmethod
+    def of(cls, results: Results, workload: str) -> Standing:
+        """Return the standing in one workload."""
+        cells = results.cells
+        own = without_control(measured(cells))
+        own = own[own["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
+        names = [str(name) for name in own["system"] if not has_errors(cells, name, workload)]
+        comparisons = results.comparisons[results.comparisons["workload"] == workload]
+        against = leaders(comparisons).set_index("system_a")
+        leader = str(against["system_b"].iloc[0]) if len(against) else next(iter(names), "")
+        if len(names) > 1 and against.empty:
+            names = []
+        elif leader in names:
+            names = [leader, *(name for name in names if name in against.index)]
+        # The throughput of these is the backend's: no verdict on them is one on the systems.
+        limited = set(backend_limited(cells, workload, *names))
+        known = against[against["ratio"].notna() & (against["bound"] != "unknown")]["verdict"]
+        told = [name for name in names[1:] if name in known.index and not {name, leader} & limited]
+        ties = [name for name in told if known[name] in _UNTOLD]
+        behind = [name for name in told if known[name] == "slower"]
+        aside = [name for name in ordered([*names[1:], *against.index]) if name not in (*ties, *behind)]
+        return cls(workload, names, ties, behind, aside, comparisons, leader in limited)
+
+    @property
+    def leader(self) -> str:
+        """Return the system with the largest throughput; empty where there is none."""
+        return self.names[0] if self.names else ""
 
     @property
     def first(self) -> list[str]:
-        """The leader, and those that are not told apart from it."""
-        return [self.leader, *(str(row["system_a"]) for row in self.ties)]
+        """Return the leader, and those that are not told apart from it."""
+        return [name for name in self.names if name == self.leader or name in self.ties]
+
+    @property
+    def not_behind(self) -> list[str]:
+        """Return all that may be as fast as the leader."""
+        return [name for name in self.names if name not in self.behind]
+
+    def ratio(self, name: str) -> Lead | None:
+        """Return by how much the leader completes more than `name`; None where they cannot be compared."""
+        return self.pair(self.leader, name)
+
+    def pair(self, first: str, second: str) -> Lead | None:
+        """Return by how much `first` completes more than `second`; None where they cannot be compared."""
+        for row in self.comparisons.to_dict("records"):
+            if (row["system_a"], row["system_b"]) not in ((first, second), (second, first)):
+                continue
+            if pd.isna(row["ratio"]) or row["bound"] == "unknown" or row["family"] == "control":
+                return None
+            if row["system_a"] == first:
+                return Lead(row["ratio"], row["ratio_low"], row["ratio_high"], row["bound"])
+            return Lead(*inverse(row), _TURNED.get(row["bound"], ""))
+        return None
+
+    def than(self, name: str) -> str:
+        """Return in words by how much the leader completes more than `name`, with which it is compared."""
+        found = self.ratio(name)
+        return found.than(name) if found else f"an unknown multiple of {name}"
 
 
-def standing(results: Results, workload: str) -> Standing | None:
-    """Return who leads a workload; None where no system has a number that can be ranked."""
-    cells = results.cells
-    rows = leaders(results.comparisons, workload).sort_values("ratio", ascending=False, kind="stable")
-    if rows.empty:
-        own = without_control(measured(cells))
-        names = [name for name in own[own["workload"] == workload]["system"] if not has_errors(cells, name, workload)]
-        return Standing(workload, str(names[0]), [], [], [], limited=False) if len(names) == 1 else None
-    leader = str(rows["system_b"].iloc[0])
-    limited = set(backend_limited(cells, workload, leader, *rows["system_a"]))
-    found: dict[str, list[dict[str, Any]]] = {"ties": [], "behind": [], "aside": []}
-    for row in rows.to_dict("records"):
-        told = pd.notna(row["ratio"]) and row["bound"] != "unknown" and not {row["system_a"], leader} & limited
-        verdict = row["verdict"]
-        kind = "aside" if not told else "behind" if verdict == "slower" else "ties" if verdict in _UNTOLD else "aside"
-        found[kind].append(row)
-    aside = [str(row["system_a"]) for row in found["aside"]]
-    return Standing(workload, leader, found["ties"], found["behind"], aside, leader in limited)
-
-
-def times(row: Mapping[str, Any]) -> str:
-    """Return the leader's throughput as a multiple of another system's, with its interval and bound."""
-    side = {"at most": "at least ", "at least": "at most "}.get(row["bound"], "")
-    return side + factor(*inverse(row))
-
-
-def rate(results: Results, system: str, workload: str) -> str:
-    """Return a throughput with its interval; *at least* that where the load generator was the limit."""
+def rate(results: Results, system: str, workload: str, scale: Scale = PER_SECOND, *, interval: bool = True) -> str:
+    """Return a throughput, with its interval where that is wanted; *at least* that where the load generator was the limit."""
     cell = cell_of(results.cells, system, workload)
     if cell is None or pd.isna(cell["throughput_rps"]):
         return "an unknown rate"
     least = "at least " if cell["bottleneck"] in GENERATOR_LIMITED else ""
-    return least + known(cell["throughput_rps"], cell["throughput_low_rps"], cell["throughput_high_rps"], PER_SECOND)
+    value, low, high = (float(cell[f"throughput_{part}rps"]) for part in ("", "low_", "high_"))
+    return least + (known(value, low, high, scale) if interval else amount(value, scale))
 
 
 def lead(results: Results, found: Standing, title: str) -> str:
     """Return the sentence about the leader of a workload: by how much it leads, and over whom; or with whom it ties."""
     leader, ties, behind = found.leader, found.ties, found.behind
+    own = rate(results, leader, found.workload)
     if found.limited:
-        return sentence(
-            f"{title}: the database was the limit of {leader}, so its {_rate(results, found)} rank no system"
-        )
+        return sentence(f"{title}: the database was the limit of {leader}, so its {own} rank no system")
     if behind and ties:
-        return sentence(
-            f"{title}: {few(found.first)} tie, {leader} with {times(behind[0])} as many as {behind[0]['system_a']}"
-        )
+        return sentence(f"{title}: {few(found.first)} tie; {leader} completes {found.than(behind[0])}")
     if behind:
-        last = behind[-1]
-        more = f" and {times(last)} as many as {last['system_a']}" if len(behind) > 1 else ""
-        return sentence(f"{title}: {leader} completes {times(behind[0])} as many as {behind[0]['system_a']}", more)
+        more = f" and {found.than(behind[-1])}" if len(behind) > 1 else ""
+        return sentence(f"{title}: {leader} completes {found.than(behind[0])}", more)
     if ties:
-        last = ties[-1]
         said = f"{title}: {few(found.first)} are not told apart"
-        return sentence(said, f": {leader} completes {times(last)} as many as {last['system_a']}")
+        return sentence(said, f": {leader} completes {found.than(ties[-1])}")
     if found.aside:
-        return sentence(
-            f"{title}: {leader} completes {_rate(results, found)}; {few(found.aside)} cannot be ranked with it"
-        )
-    return sentence(f"{title}: {leader} alone has a rank, {_rate(results, found)}")
-
-
-def _rate(results: Results, found: Standing) -> str:
-    return rate(results, found.leader, found.workload)
-
-
-def by_workload(
-    results: Results, heads: Mapping[str, tuple[str, str]]
-) -> tuple[dict[str, float], list[Column], list[str]]:
-    """Return what a decision table with a column for each workload needs.
-
-    Parameters
-    ----------
-    heads : label of a workload → the head of its column, and its unit
-
-    Returns
-    -------
-    tuple
-        System → its value: the number of workloads that it leads or ties for, then its shares of the best. The columns. The systems
-        that lead a workload or tie for it.
-    """
-    columns, firsts, shares = [], Counter[str](), defaultdict[str, list[float]](list)
-    for workload, (head, unit) in heads.items():
-        found = standing(results, workload)
-        rows = without_control(results.cells[results.cells["workload"] == workload])
-        columns.append(
-            Column(head, unit, {row["system"]: _cell(results, row, found) for row in rows.to_dict("records")})
-        )
-        firsts.update(found.first if found and not found.limited else [])
-        best = measured(rows)["throughput_rps"].max()
-        for row in measured(rows).itertuples():
-            shares[str(row.system)].append(float(row.throughput_rps / best))
-    systems = ordered(without_control(results.cells[results.cells["workload"].isin(list(heads))])["system"])
-    values = {
-        name: firsts[name] + (sum(shares[name]) / (len(heads) + 1) if shares[name] else math.nan) for name in systems
-    }
-    return values, columns, [name for name in systems if firsts[name]]
-
-
-def _cell(results: Results, row: Mapping[str, Any], found: Standing | None) -> Cell:
-    """Return the throughput of a cell, and below it how many times as many the leader completes."""
-    if row["status"] != "ok":
-        return without_number(row["status"])
-    system = row["system"]
-    shown = f"{'≥ ' if row['bottleneck'] in GENERATOR_LIMITED else ''}{amount(row['throughput_rps'], PER_SECOND)}"
-    if found is None:
-        return Cell(shown, "not ranked", "muted")
-    behind = f"limit: {backend_name(results.manifest.backends)}"
-    if system == found.leader:
-        return Cell(shown, behind if found.limited else "leader", "" if found.limited else "good")
-    rows = {str(each["system_a"]): each for each in (*found.ties, *found.behind)}
-    if system not in rows:
-        return Cell(
-            shown, "limit: the backend" if row["bottleneck"] == BACKEND or found.limited else "not ranked", "muted"
-        )
-    tie = system in found.first
-    ratio = times(rows[system]).replace("at least ", "≥ ").replace("at most ", "≤ ")
-    return Cell(shown, f"tied: {ratio}" if tie else ratio, "good" if tie else "")
+        return sentence(f"{title}: {leader} completes {own}; {few(found.aside)} cannot be ranked with it")
+    return sentence(f"{title}: {leader} alone has a rank, {own}")

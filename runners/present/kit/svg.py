@@ -60,8 +60,10 @@ def small_svg(figure: Figure, name: str, prefix: str) -> str:
 
     Parameters
     ----------
-    name : of the picture, for those who cannot see it
-    prefix : of the identifiers, which are unique in a page
+    name : str
+        Name of the picture, for those who cannot see it.
+    prefix : str
+        Beginning of the identifiers, which are unique in a page.
     """
     out = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "wrkbook"}):

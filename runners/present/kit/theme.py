@@ -56,6 +56,7 @@ __all__ = [
 ]  # fmt: skip
 
 _LETTERS = 42  # in a line of a panel's title
+_KEY_LETTERS = 44  # of the longest entries of both columns of a key
 _AROUND_IN = 0.75  # a panel's title, axis and axis label
 
 
@@ -66,8 +67,10 @@ class Chart:
 
     Attributes
     ----------
-    caption : what marks and lines stand for
-    description : what is to be seen, for those who cannot see it
+    caption : str
+        What marks and lines stand for.
+    description : str
+        What is to be seen, for those who cannot see it.
     """
 
     def __init__(self, title: str, caption: str, description: str) -> None:
@@ -86,7 +89,10 @@ class Chart:
 
     def add_key(self, handles: Sequence[Artist]) -> None:
         """Say above all panels what their marks stand for."""
-        columns = min(len(handles), COLUMNS)
+        lengths = [len(str(handle.get_label())) for handle in handles]
+        half = math.ceil(len(lengths) / 2)
+        fits = len(lengths) > 1 and max(lengths[:half]) + max(lengths[half:]) <= _KEY_LETTERS
+        columns = COLUMNS if fits else 1
         figure = figure_of(LINE_IN * 1.3 * math.ceil(len(handles) / columns) + 0.12)
         ax = figure.add_subplot()
         ax.set_axis_off()

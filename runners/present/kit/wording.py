@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from runners.core.records import Interval
 from runners.core.units import Scale, amount, listing, quantity, shortlist, times
+from runners.present.kit.markup import Fragment, unbroken
 
 MOST_WORDS = 25
 """Words in a sentence of a report."""
@@ -16,8 +17,11 @@ MOST_CONCLUSIONS = 8
 PER_SECOND: Scale = ((1e6, "M/s"), (1e3, "k/s"), (1.0, "/s"))
 """Requests per second, in short."""
 
+SMOKE = "This is a smoke run (profile quick): it shows that everything works and is not evidence for any comparison."
+
 _MOST_NAMES = 3
-_UNKNOWN = "interval not known"
+UNKNOWN = "interval not known"
+"""In the place of an interval that is missing, or too wide to be read."""
 
 
 def words_count(text: str) -> int:
@@ -48,13 +52,13 @@ def known(value: float, low: float, high: float, scale: Scale) -> str:
     """Return a quantity with its interval; where there is none, say that it is not known."""
     if math.isfinite(low) and math.isfinite(high):
         return quantity(value, low, high, scale)
-    return f"{amount(value, scale)} ({_UNKNOWN})"
+    return f"{amount(value, scale)} ({UNKNOWN})"
 
 
 def factor(value: float, low: float, high: float) -> str:
     """Return a ratio with its interval, as :func:`runners.core.units.times`; where there is none, say that it is not known."""
     said, interval = times(value, low, high)
-    return f"{said} ({interval or _UNKNOWN})"
+    return f"{said} ({interval or UNKNOWN})"
 
 
 def changes(what: str, found: Mapping[str, Interval]) -> str:
@@ -81,3 +85,21 @@ def _change(ratio: Interval) -> tuple[str, str]:
 def at_most(sentences: Sequence[str]) -> list[str]:
     """Return the sentences that are not empty, each once, at most `MOST_CONCLUSIONS` of them."""
     return list(dict.fromkeys(filter(None, sentences)))[:MOST_CONCLUSIONS]
+
+
+class Narrative(tuple[str, ...]):
+    """Sentences that a notebook shows as a list, and a program reads as strings."""
+
+    __slots__ = ()
+
+    @property
+    def fragment(self) -> Fragment:
+        """The sentences as a list, escaped."""
+        items = "".join(f"<li>{unbroken(sentence)}</li>" for sentence in self)
+        return Fragment(f'<ul class="wb-sentences">{items}</ul>', "\n".join(f"- {sentence}" for sentence in self))
+
+    def _repr_mimebundle_(self, **kwargs: object) -> tuple[dict[str, str], dict[str, dict[str, bool]]]:
+        return self.fragment._repr_mimebundle_(**kwargs)
+
+    def _repr_html_(self) -> str:
+        return self.fragment._repr_html_()

@@ -18,7 +18,7 @@ from runners.analyse.fixed_rates import in_bursts
 from runners.core.load import LEAST_OFFERED
 from runners.core.records import CONTROL, percentile_column
 from runners.core.units import RATES, TIMES, amount, format_duration, grouped, listing, minus, quantity, shortened
-from runners.present.kit.frames import measured, ordered, without_control
+from runners.present.kit.frames import measured, ordered, without_control, workload_title
 from runners.present.kit.rows import beside, by_value, drawn, name_rows, point, told
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, FAINT, INK, QUIET, Chart, Style, panels, styles, themed
@@ -164,7 +164,8 @@ def _times_panel(ax: Axes, rows: pd.DataFrame, percentile: float, style_of: Mapp
 def _title(cells: pd.DataFrame, workload: str) -> str:
     """The workload with what was offered."""
     offered = cells[cells["workload"] == workload]["offered_rps"].dropna()
-    return f"{workload}: {grouped(offered.iloc[0])}/s offered" if len(offered) else workload
+    title = workload_title(cells, workload)
+    return f"{title}, {grouped(offered.iloc[0])}/s" if len(offered) else title
 
 
 def _achieved(cell: Mapping[str, float]) -> tuple[str, str]:

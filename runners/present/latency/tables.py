@@ -11,12 +11,12 @@ from runners.core.load import LEAST_OFFERED
 from runners.core.records import percentile_column
 from runners.core.run_manifest import PlannedRates
 from runners.core.units import RATES, RATIOS, TIMES, amount, quantity
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, ordered
 from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.wording import Narrative
 from runners.present.latency.charts import BURSTS, NOT_RANKED, caveat, kind, statistic_words
-from runners.present.narrative import Narrative
 from runners.present.proxies.tables import name_cell
-from runners.present.throughput.tables import without_number
 
 _PUBLISHED = ("p50_s", "p90_s", "p99_s", "p99_9_s", "p99_99_s", "max_s", "tm99_s", "stddev_s")
 _SIDE_BY_SIDE = (50.0, 90.0, 99.0, 99.9)

@@ -93,6 +93,11 @@ def _confirmed(row: Mapping[str, Any]) -> Cell:
     return Cell(f"{held} of {tried}", kind="good" if held == tried else "warn")
 
 
+def priced(results: Results) -> pd.DataFrame:
+    """Return the cells at the rate at which requests are priced: half of what the slowest system carries."""
+    return results.cells.merge(half_load(results.levels)[["system", "workload"]])
+
+
 def message(results: Results) -> str:
     """Return the title of the main chart: from which capacity to which the systems reach, over all workloads."""
     goals = sentences.objectives_of(results)

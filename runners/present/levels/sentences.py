@@ -96,7 +96,7 @@ def most(results: Results, base: str, goal: str) -> str:
         return sentence(first, f": {name} {carries}", more)
     ties = [name, *others[others["verdict"].isin(_UNTOLD)]["system"]]
     if len(ties) > 1:
-        return sentence(f"{title} at {keeps}: {few(ties)} tie at {carries}", more)
+        return sentence(f"{title} at {keeps}: {few(ties)} tie: {carries}", more)
     return sentence(f"{title} at {keeps}: {name} carries most, {carries}", more)
 
 

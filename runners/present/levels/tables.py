@@ -13,9 +13,10 @@ from runners.analyse.results import Results
 from runners.core.parameter_values import objective
 from runners.core.records import CONTROL
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, quantity_parts
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import ordered
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.throughput.tables import VERDICTS, estimate, without_number
+from runners.present.throughput.tables import VERDICTS, estimate
 
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
 _SHOWN = ("p50_s", "p99_s", "p99_9_s")

@@ -14,11 +14,11 @@ from runners.core.records import GENERATOR_LIMITED, percentile_column
 from runners.core.units import PERCENT, TIMES, Scale, amount, format_size
 from runners.present import how_sure as certainty
 from runners.present.kit.decision import Column, decision_table as table_of, value_cell
-from runners.present.kit.frames import BACKEND, measured, ordered, without_control, workload_title
+from runners.present.kit.frames import BACKEND, measured, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment
-from runners.present.kit.theme import Chart
+from runners.present.kit.rows import Bar, bars
+from runners.present.kit.theme import Chart, panels, styles, themed
 from runners.present.kit.wording import PER_SECOND
-from runners.present.latency.sentences import at_rate
 from runners.present.proxies import sentences
 from runners.present.throughput import charts
 
@@ -26,6 +26,7 @@ answer = sentences.answer
 conclusions = sentences.conclusions
 how_sure = certainty.how_sure
 _MEDIAN = percentile_column(50.0)
+_SIZES: Scale = ((2.0**30, "GiB"), (2.0**20, "MiB"))
 
 
 def decision_table(results: Results) -> Fragment:
@@ -52,7 +53,12 @@ def _cpu(results: Results, workload: str) -> Column:
     cells = _measured(results, workload)
     found = {row["system"]: _estimate(row, "cpu_per_request", "_s", TIMES) for row in cells.to_dict("records")}
     unit = sentences.unit_of(results, workload)
-    return Column(f"CPU per {unit}", at_rate(results.cells, workload), found)
+    return Column(f"CPU per {unit}", _at_rate(results, workload), found)
+
+
+def _at_rate(results: Results, workload: str) -> str:
+    offered = results.cells.loc[results.cells["workload"] == workload, "offered_rps"].iloc[0]
+    return f"at {offered:,.0f}/s"
 
 
 def _carried(results: Results, workload: str) -> Column:
@@ -60,7 +66,7 @@ def _carried(results: Results, workload: str) -> Column:
     for row in _measured(results, workload).to_dict("records"):
         bound = "≥ " if row["bottleneck"] in (*GENERATOR_LIMITED, BACKEND) else ""
         found[row["system"]] = _estimate(row, "throughput", "_rps", PER_SECOND, bound)
-    return Column("carries", workload_title(results.cells, workload), found)
+    return Column("carries", sentences.load_title(results, workload), found)
 
 
 def _estimate(row: Mapping[str, Any], stem: str, unit: str, scale: Scale, bound: str = "") -> Cell:
@@ -80,7 +86,7 @@ def _added(results: Results) -> list[Column]:
         row["system"]: value_cell(row["added_s"], row["added_low_s"], row["added_high_s"], TIMES)
         for row in frame.to_dict("records")
     }
-    return [Column("p50 added", at_rate(results.cells, workload), found)]
+    return [Column("p50 added", _at_rate(results, workload), found)]
 
 
 def _memory(results: Results) -> Column:
@@ -95,7 +101,7 @@ def _relays(results: Results) -> Column:
         if notes is not None:
             failed = len(notes.failed)
             found[name] = Cell(
-                f"✗ {failed} failed" if failed else "✓", f"of {notes.tried} cases", "warn" if failed else "good"
+                f"✗ {failed} failed" if failed else "✓ all", f"of {notes.tried} cases", "warn" if failed else "good"
             )
     return Column("relays", "half-closed connections, resets, slow readers", found)
 
@@ -116,6 +122,23 @@ def message(results: Results) -> str:
     return f"Of the CPU time of a request, the kernel takes {low} to {high}"
 
 
+@themed
+def memory_chart(results: Results) -> Chart:
+    """Return the chart of the peak of memory of each proxy, over all launches and loads."""
+    peaks, look = sentences.peaks_bytes(results), styles(results.cells)
+    chart, (ax,) = panels(
+        ["all loads"],
+        [len(peaks)],
+        title="Peak memory",
+        caption="Resident memory of all processes of the proxy: the highest of all launches and loads.",
+        description="Bar chart of peak memory: "
+        + ", ".join(f"{name} {format_size(size)}" for name, size in peaks.items()),
+    )
+    bars(ax, [Bar(str(name), str(name), float(size), look[str(name)].color) for name, size in peaks.items()], _SIZES)
+    return chart
+
+
 def main_chart(results: Results) -> Chart:
     """Return the chart of the CPU time of a connection, and of a request on one that is kept."""
-    return charts.cpu_per_request(results.cells[results.cells["workload"].isin(sentences.cost_workloads(results))])
+    cells = results.cells[results.cells["workload"].isin(sentences.cost_workloads(results))]
+    return charts.cpu_per_request(sentences.titled(results, cells))

@@ -19,7 +19,6 @@ from runners.present.kit.frames import (
     measured,
     ordered,
     without_control,
-    workload_title,
 )
 from runners.present.kit.wording import PER_SECOND, at_most, factor, few, known, sentence
 from runners.present.latency import sentences as latency_sentences
@@ -113,7 +112,7 @@ def carried(results: Results, workload: str) -> str:
     rows = rows[rows["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
     if rows.empty:
         return ""
-    best, title = rows.iloc[0], workload_title(results.cells, workload)
+    best, title = rows.iloc[0], load_title(results, workload)
     near = [str(row["system"]) for _, row in rows.iterrows() if _may_be_more(row, best)]
     if best["bottleneck"] == BACKEND:
         behind = backend_name(results.manifest.backends)
@@ -202,5 +201,22 @@ def unit_of(results: Results, workload: str) -> str:
     """Return the unit of a request: a new connection where each has one of its own."""
     shapes = set(results.cells.loc[results.cells["workload"] == workload, "shape"])
     loads = results.manifest.rates.loads if results.manifest.rates else []
-    single = {load.shape.name for load in loads if load.shape.keepalive_requests == 1}
+    planned = [load.shape for load in loads] + [each.shape for each in results.manifest.workloads.values()]
+    single = {shape.name for shape in planned if shape.keepalive_requests == 1}
     return "new connection" if shapes & single else "request"
+
+
+def load_title(results: Results, workload: str) -> str:
+    """Return what a load consists of, with its name: ``new connections (no-keepalive)``."""
+    shape = str(results.cells.loc[results.cells["workload"] == workload, "shape"].iloc[0])
+    if unit_of(results, workload) == "new connection":
+        return f"new connections ({shape})"
+    # The record of an old run holds no load profiles without a rate.
+    profiles = [each.shape.keepalive_requests for each in results.manifest.workloads.values()]
+    return f"kept connections ({shape})" if workload in results.fixed_rate or any(profiles) else shape
+
+
+def titled(results: Results, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells with what their loads consist of as titles of the workloads."""
+    titles = {str(name): load_title(results, str(name)) for name in ordered(cells["workload"])}
+    return cells.assign(workload_title=cells["workload"].map(titles))

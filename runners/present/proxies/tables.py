@@ -10,9 +10,18 @@ import pandas as pd
 from runners.core.records import CONTROL
 from runners.core.run_manifest import BackendFacts, RelayNotes
 from runners.core.units import RATIOS, TIMES, amount, format_size, quantity_parts
-from runners.present.kit.frames import BACKEND, leaders, limit, ordered, without_backend_verdicts, workload_title
+from runners.present.kit.decision import without_number
+from runners.present.kit.frames import (
+    BACKEND,
+    interval_words,
+    leaders,
+    limit,
+    ordered,
+    without_backend_verdicts,
+    workload_title,
+)
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput, without_number
+from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput
 
 
 def connection_costs(cells: pd.DataFrame) -> Fragment:
@@ -44,7 +53,7 @@ def capacity(comparisons: pd.DataFrame, cells: pd.DataFrame, backends: Mapping[s
         ("system", ""),
         ("throughput", "requests/s, 95 % interval"),
         ("limit", "what was busy"),
-        ("relative to the leader", "simultaneous 95 % interval"),
+        ("relative to the leader", interval_words(comparisons)),
         ("it is", "by this interval"),
     ]
     groups = []

@@ -20,7 +20,7 @@ from runners.core.units import RATES, amount, format_duration
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Fragment
 from runners.present.kit.theme import QUIET, Chart, Style, legend, panels, styles, themed
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
 from runners.present.scaling.sentences import larger_machine
 from runners.present.throughput import charts
 from runners.stats.estimates import Floats
@@ -36,6 +36,11 @@ def throughput(results: Results, scaling: Scaling) -> Chart:
     if len(scaling.counts) > 1:
         return _throughput(results, scaling)
     return charts.throughput(results.cells[results.cells["workload"].isin(scaling.growth["workload"])])
+
+
+def throughput_again(results: Results, scaling: Scaling) -> Chart | None:
+    """Return the chart of throughput; None where there is one number of CPUs, and the main chart has shown it."""
+    return throughput(results, scaling) if len(scaling.counts) > 1 else None
 
 
 @themed

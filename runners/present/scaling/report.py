@@ -12,9 +12,10 @@ from runners.analyse.results import Results
 from runners.analyse.scaling import scaling_of
 from runners.core.units import PERCENT, RATIOS, TIMES
 from runners.present.how_sure import how_sure as how_sure_of
-from runners.present.kit.decision import Column, decision_table as table_of, estimates, launches
+from runners.present.kit.decision import Column, behind, decision_table as table_of, estimates, launches
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Fragment
+from runners.present.kit.standing import Standing
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import MOST_CONCLUSIONS, PER_SECOND
 from runners.present.scaling import charts, sentences
@@ -30,7 +31,7 @@ def decision_table(results: Results) -> Fragment:
     scaling = scaling_of(results)
     base = next(iter(ordered(scaling.growth["base_workload"])), "")
     rows, costs = (_of(frame, base) for frame in (scaling.growth, scaling.costs))
-    most = rows[rows["cpus_count"] == rows["cpus_count"].max()]
+    most, tied = rows[rows["cpus_count"] == rows["cpus_count"].max()], list[str]()
     dearest = costs[costs["cpus_count"] == costs["cpus_count"].max()]
     columns = [estimates("throughput", "requests/s, 95 % interval", most, "throughput_rps", PER_SECOND, at_least=True)]
     if rows["cpus_count"].nunique() > 1:
@@ -39,10 +40,14 @@ def decision_table(results: Results) -> Fragment:
             estimates("efficiency", "of ideal growth", most, "efficiency_ratio", PERCENT),
         ]
     columns += [_cost(dearest)] if len(dearest) else []
+    if rows["cpus_count"].nunique() == 1:
+        found = Standing.of(results, str(most["workload"].iloc[0]))
+        columns.insert(1, behind(found))
+        tied = found.not_behind if len(found.names) > 1 else []
     values = {str(row["system"]): float(row["throughput_rps"]) for row in most.to_dict("records")}
     count = int(most["cpus_count"].max()) if len(most) else 0
     title = f"{base_titles(results.manifest).get(base, base)} on {count} server CPU{'' if count == 1 else 's'}"
-    return table_of(title, values, [*columns, launches(most)])
+    return table_of(title, values, [*columns, launches(most)], tied)
 
 
 def _of(frame: pd.DataFrame, base: str) -> pd.DataFrame:
@@ -68,7 +73,8 @@ def message(results: Results) -> str:
     rows = without_control(scaling.growth)
     rows = rows[(rows["status"] == "ok") & (rows["cpus_count"] == rows["cpus_count"].max())]
     if len(scaling.counts) < 2 or rows.empty:
-        return "Throughput on one number of server CPUs"
+        count = scaling.counts[0] if scaling.counts else 0
+        return f"Requests per second on {count} server CPU{'' if count == 1 else 's'}"
     ends = rows["speedup_ratio"].min(), rows["speedup_ratio"].max()
     return f"On {scaling.counts[-1]} CPUs the speed-up reaches from {ends[0]:.3g} × to {ends[1]:.3g} ×"
 

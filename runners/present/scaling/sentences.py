@@ -12,6 +12,7 @@ from runners.analyse.results import Results
 from runners.analyse.scaling import Scaling
 from runners.core.units import PERCENT, RATES, RATIOS, quantity, shortlist
 from runners.present.kit.frames import ordered, without_control
+from runners.present.kit.standing import Standing, lead
 from runners.present.kit.wording import sentence
 from runners.stats.scalability import LEAST_COUNTS, Scalability, cpu_counts
 
@@ -53,7 +54,7 @@ def grown(results: Results, scaling: Scaling, base: str) -> str:
     if rows.empty:
         return f"{title}: no system has a throughput."
     if rows["cpus_count"].nunique() < 2:
-        return _at_one_count(rows, title)
+        return _at_one_count(results, rows, title)
     known = rows[rows["cpus_count"] == rows["cpus_count"].max()].sort_values(
         "speedup_ratio", ascending=False, kind="stable"
     )
@@ -70,10 +71,13 @@ def _speedup(row: Mapping[str, Any]) -> str:
     return f"{bound}{said}"
 
 
-def _at_one_count(rows: pd.DataFrame, title: str) -> str:
+def _at_one_count(results: Results, rows: pd.DataFrame, title: str) -> str:
+    where = f"{title} on {_cpus(int(rows['cpus_count'].iloc[0]))}"
+    found = Standing.of(results, str(rows["workload"].iloc[0]))
+    if len(found.names) > 1:
+        return lead(results, found, where)
     rows = rows.sort_values("throughput_rps", ascending=False, kind="stable")
     first, *rest = [f"{row['system']} serves {{}}, {_rate(row)}" for _, row in rows.iterrows()]
-    where = f"{title} on {_cpus(int(rows['cpus_count'].iloc[0]))}"
     return sentence(f"{where}: {first.format('most')}", *(f"; {each.format('least')}" for each in rest[-1:]))
 
 

@@ -12,8 +12,9 @@ from runners.analyse.results import Results
 from runners.analyse.scaling import Scaling
 from runners.core.records import CONTROL, Interval
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, quantity_parts
+from runners.present.kit.decision import without_number
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
-from runners.present.throughput.tables import estimate, launches, without_number
+from runners.present.throughput.tables import estimate, launches
 
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
 

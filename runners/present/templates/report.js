@@ -171,7 +171,10 @@
       make("p", {}, make("label", { for: "wb-find" }, "Rows with "), find));
     if (baselines.length) tools.append(make("p", {}, make("label", { for: "wb-base" }, "Ratios relative to "), base));
     tools.append(make("p", {}, make("button", { type: "button", onclick: reset }, "Show all")), said);
-    (main.querySelector("header") || main.firstElementChild).after(tools);
+    // Before the first chart, so that the answer and its table stay at the top of the page.
+    const chart = main.querySelector(":scope > :has(.wb-chart)");
+    if (chart) chart.before(tools);
+    else (main.querySelector("header") || main.firstElementChild).after(tools);
     const restore = () => { if (recall()) { tools.open = true; show(); } };
     window.addEventListener("hashchange", restore);
     restore();

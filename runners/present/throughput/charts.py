@@ -16,6 +16,7 @@ from runners.present.kit.frames import (
     band_ratio,
     band_words,
     highest,
+    interval_words,
     measured,
     ordered,
     share_bound,
@@ -60,7 +61,7 @@ from runners.present.kit.theme import (
 def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None = None) -> Chart:
     """Completed requests per second with 95 % intervals: one panel per workload, one bar per system, the fastest on top.
 
-    A bar whose load generator was the limit is hatched and its value marked "≥": the server could do more. What limited each cell stands
+    A bar whose load generator was the limit is hollow and its value marked "≥": the server could do more. What limited each cell stands
     beside it where `limits` are given: (system, workload) → words.
     """
     limited = "\nRight: what limited each; where that is the backend, the throughput is the backend's."
@@ -71,7 +72,7 @@ def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None
         [int((cells["workload"] == workload).sum()) for workload in workloads],
         title="Throughput: completed requests per second",
         caption="Bars: geometric mean over launches; whiskers: 95 % interval. "
-        f"Hatched and ≥: the load generator was the limit, the server could do more.{named}",
+        f"Hollow and ≥: the load generator was the limit, the server could do more.{named}",
         description=f"Bar chart of completed requests per second for {systems_in(cells)}. {highest(cells)}",
     )
     ends, style_of = shared_ends(measured(cells), "throughput_rps", "throughput_high_rps"), styles(cells)
@@ -95,8 +96,7 @@ def _throughput_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Styl
         value, low, high = drawn(*parts)
         bound = "≥ " if cell["bottleneck"] in GENERATOR_LIMITED else ""
         color = style_of[cell["system"]].color
-        face, hatch = (mixed(color, 0.6), "///") if bound else (color, None)
-        bars = ax.barh(row, value, BAR, color=face, edgecolor=color, hatch=hatch)
+        bars = ax.barh(row, value, BAR, color="none" if bound else color, edgecolor=color)
         said = told(cell, "throughput_rps", RATES, bound)
         for part in [*bars, *whisker(ax, row, low, high, n=cell["launches_count"])]:
             mark(part, cell["system"], said)
@@ -206,7 +206,7 @@ def ratios(
         [workload_title(cells, workload) for workload in workloads],
         [int((rows["workload"] == workload).sum()) for workload in workloads],
         title=f"Throughput relative to {beside_}",
-        caption=f"Points: {points}; whiskers: simultaneous 95 % intervals; log axis.\n"
+        caption=f"Points: {points}; whiskers: {interval_words(comparisons, 's')}; log axis.\n"
         "Shaded: the noise band. Hollow: undecided. ≤: a bound, as the load generator was the limit.",
         row_in=0.42,
         description=f"Forest plot of throughput relative to {beside_}: "

@@ -18,7 +18,7 @@ from runners.present.kit.lines import direct_labels, height_of, percentile_axes
 from runners.present.kit.markup import Fragment, folded, joined
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Style, legend, panels, styles, themed
-from runners.present.narrative import Narrative
+from runners.present.kit.wording import Narrative
 from runners.present.throughput.tables import service_times
 
 _PANEL_ROWS = 7

@@ -6,11 +6,11 @@ import pandas as pd
 
 from runners.analyse.carried import carried
 from runners.analyse.results import Results
-from runners.core.units import RATES, TIMES, listing, quantity, shortlist
+from runners.core.units import RATES, TIMES, listing, quantity
 from runners.machine.topology import parse_cpu_list
 from runners.present import how_sure as certainty
 from runners.present.kit.decision import (
-    Column,
+    behind,
     capacities,
     decision_table as table_of,
     estimates,
@@ -28,48 +28,47 @@ from runners.present.kit.frames import (
     without_control,
     workload_title,
 )
-from runners.present.kit.markup import Cell, Fragment
+from runners.present.kit.markup import Fragment
+from runners.present.kit.standing import Standing, rate
 from runners.present.kit.theme import Chart
-from runners.present.throughput import charts
-from runners.present.throughput.family import (
+from runners.present.kit.wording import MOST_CONCLUSIONS, few
+from runners.present.throughput import charts, tuning
+from runners.present.throughput.workloads import (
     LIMIT,
-    Family,
     compared_workloads,
     cost_words,
     leads,
     main_workload,
-    rate,
+    share_of_gap,
     title,
 )
 
 how_sure = certainty.how_sure
-_MOST_CONCLUSIONS = 8
 _MOST_OTHERS = 3
 _MOST_OF_IT = 0.5
+_PAIR = 2
 
 
 def answer(results: Results) -> str:
     """Return who is fastest, by how much, compared with whom, and how sure."""
-    found = Family.of(results, main_workload(results))
+    found = Standing.of(results, main_workload(results))
     if not found.names:
-        return "No system has a number."
+        return "No system has a number that can be ranked."
     leader, workload, cpus = found.leader, title(results, found.workload), _on_cpus(results)
     if len(found.names) == 1:
-        return (
-            f"{leader} serves {rate(results, leader, found.workload)} at {workload}{cpus}; nothing else was measured."
-        )
-    if not found.slower:
+        return f"{leader} serves {rate(results, leader, found.workload, RATES)} at {workload}{cpus}; nothing else was measured."
+    if not found.behind:
         lead = found.ratio(found.names[1])
-        why = f"{leader} is at {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
-        return f"{shortlist(found.tied, 2)} are not told apart at {workload}: {why}."
-    last = found.slower[-1]
-    shown = list(dict.fromkeys([found.slower[0], last])) if len(found.tied) == 1 else [last]
-    by = [(lead.at_least, lead.briefly(name)) for name in shown if (lead := found.ratio(name))]
-    bound = "at least " if any(at_least for at_least, _ in by) else ""
-    words = f"{bound}{listing([text for _, text in by])}"
-    if len(found.tied) == 1:
-        return f"{leader} is fastest at {workload}{cpus if not bound else ''}: {words}."
-    return f"{shortlist(found.tied, 2)} lead at {workload}, not told apart: {words}."
+        why = f"{leader} {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
+        names = found.not_behind if len(found.not_behind) == _PAIR else [leader, f"{len(found.not_behind) - 1} more"]
+        return f"{listing(names)} are not told apart at {workload}: {why}."
+    last = found.behind[-1]
+    shown = list(dict.fromkeys([found.behind[0], last])) if len(found.not_behind) == 1 else [last]
+    by = [(lead.bound, lead.briefly(name)) for name in shown if (lead := found.ratio(name))]
+    words = listing([text for _, text in by])
+    if len(found.not_behind) == 1:
+        return f"{leader} is fastest at {workload}{'' if any(bound for bound, _ in by) else cpus}: {words}."
+    return f"{few(found.not_behind)} lead at {workload}, not told apart: {words}."
 
 
 def _on_cpus(results: Results) -> str:
@@ -80,12 +79,12 @@ def _on_cpus(results: Results) -> str:
 def message(results: Results) -> str:
     """Return in how many of the compared workloads the leader leads."""
     names = compared_workloads(results)
-    found = [Family.of(results, name) for name in names]
-    leader = Family.of(results, main_workload(results)).leader
+    found = [Standing.of(results, name) for name in names]
+    leader = Standing.of(results, main_workload(results)).leader
     if not leader:
         return "Requests per second"
     first = sum(each.leader == leader for each in found)
-    alone = sum(each.leader == leader and len(each.tied) == 1 and len(each.names) > 1 for each in found)
+    alone = sum(each.leader == leader and len(each.not_behind) == 1 and len(each.names) > 1 for each in found)
     plural = "" if len(names) == 1 else "s"
     return f"Requests per second: {leader} is first in {first} of {len(names)} workload{plural}, alone in {alone}"
 
@@ -98,7 +97,7 @@ def main_chart(results: Results) -> Chart:
 def decision_table(results: Results) -> Fragment:
     """Return the table of what to choose: a row a system, for the main workload, with throughputs of the others of its kind."""
     workload = main_workload(results)
-    found = Family.of(results, workload)
+    found = Standing.of(results, workload)
     cells = results.cells
     rows = without_control(cells[cells["workload"] == workload])
     beside = [name for name in compared_workloads(results) if name != workload]
@@ -107,7 +106,7 @@ def decision_table(results: Results) -> Fragment:
         estimates(
             "throughput", "requests/s, 95 % interval", _with_number(rows), "throughput_rps", RATES, at_least=True
         ),
-        Column("leader serves", "× as many", {name: _behind(found, name) for name in rows["system"]}),
+        behind(found),
         *[
             estimates(
                 title,
@@ -129,7 +128,7 @@ def decision_table(results: Results) -> Fragment:
     values = dict(zip(rows["system"], rows["throughput_rps"].astype(float), strict=True))
     title = f"What to choose: {workload_title(cells, workload)}" if workload else "What to choose"
     return table_of(
-        title, values, columns, found.tied if len(found.names) > 1 else (), notes=[without_capacities(capacity)]
+        title, values, columns, found.not_behind if len(found.names) > 1 else (), notes=[without_capacities(capacity)]
     )
 
 
@@ -137,18 +136,11 @@ def _with_number(rows: pd.DataFrame) -> pd.DataFrame:
     return without_control(measured(rows))
 
 
-def _behind(found: Family, name: str) -> Cell:
-    if name == found.leader:
-        return Cell("leader", kind="name") if len(found.names) > 1 else Cell("–", kind="muted")
-    ratio = found.ratio(name)
-    return ratio.cell if ratio else Cell("not ranked", kind="name")
-
-
 def elsewhere(results: Results) -> list[str]:
     """Return a sentence for each other compared workload: who leads there, and by how much."""
     found = []
     for workload in [name for name in compared_workloads(results) if name != main_workload(results)][:_MOST_OTHERS]:
-        family = Family.of(results, workload)
+        family = Standing.of(results, workload)
         if len(family.names) > 1:
             found.append(f"At {title(results, workload)}, {leads(family, family.names[1])}.")
     return found
@@ -157,7 +149,7 @@ def elsewhere(results: Results) -> list[str]:
 def within_servers(results: Results) -> list[str]:
     """Return a sentence about the best and the slowest way to decode of the server that is not the leader's and differs most."""
     workload = main_workload(results)
-    family = Family.of(results, workload)
+    family = Standing.of(results, workload)
     server_of = dict(zip(results.cells["system"], results.cells["server"], strict=True))
     pairs = []
     for server in ordered(server_of[name] for name in family.names):
@@ -168,7 +160,7 @@ def within_servers(results: Results) -> list[str]:
         return []
     server, names, ratio = max(pairs, key=lambda pair: pair[2].value)
     found = f"at {title(results, workload)} it serves {ratio.than(names[-1])}"
-    return [f"With {server}, choose {names[0]}: {found}; an unadjusted interval."]
+    return [f"With {server}, choose {names[0]}: {found}, this pair alone."]
 
 
 def floor(results: Results) -> list[str]:
@@ -176,16 +168,16 @@ def floor(results: Results) -> list[str]:
     names = [name for name in compared_workloads(results) if name in set(results.shares["workload"])]
     if not names:
         return []
-    floors = Family.of(
+    floors = Standing.of(
         results, str(results.shares.loc[results.shares["workload"] == names[0], "floor_workload"].iloc[0])
     )
-    family = Family.of(results, names[0])
+    family = Standing.of(results, names[0])
     if len(floors.names) < 2 or len(family.names) < 2:
         return []
     first, last = floors.names[0], floors.names[-1]
-    rates = [rate(results, name, floors.workload, interval=False) for name in (first, last)]
+    rates = [rate(results, name, floors.workload, RATES, interval=False) for name in (first, last)]
     serve = f"{first} serves {rates[0]} and {last} {rates[1]}"
-    share = family.share_of_gap(floors, results.shares)
+    share = share_of_gap(results, family, floors)
     # Where the load generator was the limit of the slower floor, the gap between the floors may be smaller.
     if share is None or share <= _MOST_OF_IT or is_client_bound(results.cells, last, floors.workload):
         return [f"Without decoding, {serve}."]
@@ -242,9 +234,10 @@ def conclusions(results: Results) -> list[str]:
     found = [
         *elsewhere(results),
         *within_servers(results),
+        *tuning.sentences(results),
         *published(results),
         *floor(results),
         *cost(results),
         *cpu(results),
     ]
-    return found[:_MOST_CONCLUSIONS]
+    return found[:MOST_CONCLUSIONS]

@@ -9,9 +9,11 @@ from typing import Any
 import pandas as pd
 
 from runners.core.records import CONTROL, GENERATOR_LIMITED, PERCENTILES, percentile_column
-from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts, shortened
+from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
+from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, dotted_facts, joined, table
+from runners.present.sessions import blocks
 
 _COST_HEADS = (
     ("system", "n: used/made"),
@@ -115,11 +117,6 @@ def _times(row: Mapping[str, Any]) -> list[Cell]:
     return [_system(row), *percentiles, Cell(amount(row["max_s"], TIMES))]
 
 
-def without_number(status: str) -> Cell:
-    """The cell of one that failed, and why: in short, the conclusions say it whole."""
-    return Cell("–", shortened(status, 60), "bad")
-
-
 def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
     """A cell's estimate with its interval, from the columns ``…_low_unit`` and ``…_high_unit`` beside it."""
     stem, unit = column.rsplit("_", 1)
@@ -185,7 +182,7 @@ def _comparison(row: Mapping[str, Any]) -> list[Cell]:
     words, kind = VERDICTS.get(row["verdict"], (_FAMILIES.get(row["family"], ""), ""))
     why = "the load generator was the limit" if row["bound"] else ""
     names = [Cell(row[name], kind=muted or "name") for name in ("system_a", "system_b")]
-    return [*names, Cell(side + text, interval), Cell(f"{int(row['blocks_count'])}"), Cell(words, why, muted or kind)]
+    return [*names, Cell(side + text, interval), blocks(row), Cell(words, why, muted or kind)]
 
 
 def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:

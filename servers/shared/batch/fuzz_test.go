@@ -7,9 +7,9 @@ import (
 	"shared/batch/bodies"
 )
 
-// FuzzCodecsAgreeWithTheOracle holds all codecs against the oracle and against each other: the same bodies are accepted,
+// FuzzCodecsAgreeWithTheReference holds all codecs against the reference decoder and against each other: the same bodies are accepted,
 // with the same receipts, and what a codec encodes another decodes again.
-func FuzzCodecsAgreeWithTheOracle(f *testing.F) {
+func FuzzCodecsAgreeWithTheReference(f *testing.F) {
 	for _, body := range append(bodies.Accepted(), bodies.Refused()...) {
 		if len(body) <= 64<<10 {
 			f.Add(body)
@@ -21,7 +21,7 @@ func FuzzCodecsAgreeWithTheOracle(f *testing.F) {
 	}
 	again := NewEncodingJSONv2()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		want, ok := oracle(body)
+		want, ok := reference(body)
 		twice := ok && hasTwice(body)
 		for name, codec := range codecs {
 			got, err := decode(codec, body)
@@ -29,7 +29,7 @@ func FuzzCodecsAgreeWithTheOracle(f *testing.F) {
 				continue // left open
 			}
 			if (err == nil) != ok {
-				t.Fatalf("%s: error %v, accepted by the oracle: %t\n%q", name, err, ok, body)
+				t.Fatalf("%s: error %v, accepted by the reference decoder: %t\n%q", name, err, ok, body)
 			}
 			if err != nil {
 				continue

@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from email.utils import formatdate
 
-# More than are asked before a window, fewer than any window has.
+# More than are sent before a window, fewer than any window has.
 _VERIFIED = 10
 _RIGHT = b"Hello, World!"
 _served_count = 0

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// oracle tells what the contract says of a body, by the plainest means: a generic tree, walked member by member.
+// reference tells what the contract says of a body, by the plainest means: a generic tree, walked member by member.
 // ok is false for a refused one.
-func oracle(body []byte) (receipt Receipt, ok bool) {
+func reference(body []byte) (receipt Receipt, ok bool) {
 	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true)) || depth(body) > maxDepth {
 		return Receipt{}, false
 	}

@@ -1,0 +1,116 @@
+"""The tables of a run of the ledger: parsed on all CPUs where trials are many, and kept as Parquet beside the raw data.
+
+What is kept, in ``.tables/`` of the run's folder, may be deleted at any time. It is used only for exactly the files and the code that
+it was made of: ``key`` holds their digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from runners.analyse.tables import Parts, Tables, join_parts, parse_trials
+from runners.core.project import PROJECT
+from runners.store.ledger import Run, read_trial
+
+_FOLDER, _KEY = ".tables", "key"
+_ROOMS_OF_A_PARSER = ("core", "stats", "machine", "generators", "store", "analyse")
+_LEAST_TO_KEEP = 200
+"""Trials from which on tables are kept: fewer are parsed within a second."""
+# With fewer trials, one process has parsed them before others have started.
+_LEAST_FOR_ALL_CPUS = 1000
+_TRIALS_A_TASK = 128
+
+
+def run_tables(run: Run) -> Tables:
+    """Return the tables of a run: those that are kept, where they are of these records.
+
+    Raises
+    ------
+    WrkbookError
+        When a record is damaged: it names the file.
+    """
+    files = run.trial_files
+    if len(files) < _LEAST_TO_KEEP:
+        return join_parts(_parse(files))
+    key = _digest(files)
+    folder = run.folder / _FOLDER
+    kept = _read(folder, key)
+    if kept is not None:
+        return kept
+    tables = join_parts(_parse(files))
+    # A ledger that cannot be written to is read as well.
+    with suppress(OSError):
+        _keep(tables, folder, key)
+    return tables
+
+
+def _parse(files: list[Path]) -> list[Parts]:
+    cpus_count = len(os.sched_getaffinity(0))
+    if len(files) < _LEAST_FOR_ALL_CPUS or cpus_count == 1:
+        return [_parse_files(files)]
+    tasks = [files[start : start + _TRIALS_A_TASK] for start in range(0, len(files), _TRIALS_A_TASK)]
+    # Not a fork: a notebook's kernel has threads.
+    with ProcessPoolExecutor(min(cpus_count, len(tasks)), multiprocessing.get_context("forkserver")) as pool:
+        return list(pool.map(_parse_files, tasks))
+
+
+def _parse_files(files: list[Path]) -> Parts:
+    return parse_trials(map(read_trial, files))
+
+
+def _digest(files: list[Path]) -> str:
+    digest = hashlib.sha256(_digest_of_code().encode())
+    for path in files:
+        digest.update(f"{path.parent.name}/{path.name}\n".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+@cache
+def _digest_of_code() -> str:
+    digest = hashlib.sha256(f"{sys.version} {pd.__version__} {pa.__version__}".encode())
+    for room in _ROOMS_OF_A_PARSER:
+        for path in sorted((PROJECT / "runners" / room).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _read(folder: Path, key: str) -> Tables | None:
+    """Return the kept tables; None where they are of other records, of other code, or damaged."""
+    try:
+        if (folder / _KEY).read_text(encoding="ascii") != key:
+            return None
+        return Tables(*(pd.read_parquet(folder / f"{each.name}.parquet") for each in fields(Tables)))
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+
+
+def _keep(tables: Tables, folder: Path, key: str) -> None:
+    """Write tables that come back from Parquet as they went in."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".partial-tables-") as scratch:
+        made = Path(scratch) / _FOLDER
+        made.mkdir()
+        for each in fields(Tables):
+            table, path = getattr(tables, each.name), made / f"{each.name}.parquet"
+            try:
+                table.to_parquet(path)
+                if not pd.read_parquet(path).equals(table):
+                    return
+            except (ValueError, pa.ArrowException):
+                return
+        (made / _KEY).write_text(key, encoding="ascii")
+        shutil.rmtree(folder, ignore_errors=True)
+        made.rename(folder)

@@ -1,0 +1,3 @@
+module shared/cpuprofile
+
+go 1.27
