@@ -51,7 +51,7 @@ def test_each_tuned_build_has_a_row_with_its_plain_build(results):
 def test_a_tuned_build_whose_plain_build_was_not_measured_is_left_out(tmp_path):
     results = analysed(tmp_path, {"fast+a": 9000.0, "slow+b+pgo": 5000.0, "control": 9000.0})
     assert tuning.sentences(results) == []
-    assert "parameter variants" in tuning.comparison(results).text
+    assert not tuning.comparison(results).text
 
 
 def test_one_block_shows_no_gain(tmp_path):

@@ -77,16 +77,21 @@ def _on_cpus(results: Results) -> str:
 
 
 def message(results: Results) -> str:
-    """Return in how many of the compared workloads the leader leads."""
-    names = compared_workloads(results)
-    found = [Standing.of(results, name) for name in names]
+    """Return at which of the compared workloads the leader leads, and at which it is not told apart from others."""
     leader = Standing.of(results, main_workload(results)).leader
-    if not leader:
-        return "Requests per second"
-    first = sum(each.leader == leader for each in found)
-    alone = sum(each.leader == leader and len(each.not_behind) == 1 and len(each.names) > 1 for each in found)
-    plural = "" if len(names) == 1 else "s"
-    return f"Requests per second: {leader} is first in {first} of {len(names)} workload{plural}, alone in {alone}"
+    alone: list[str] = []
+    tied: list[str] = []
+    for name in compared_workloads(results):
+        found = Standing.of(results, name)
+        if leader and found.leader == leader and len(found.names) > 1:
+            (alone if len(found.not_behind) == 1 else tied).append(title(results, name))
+    parts = [f"{does} {_at(names)}" for does, names in (("leads", alone), ("ties", tied)) if names]
+    return f"Requests per second: {leader} {' and '.join(parts)}" if parts else "Requests per second"
+
+
+def _at(names: list[str]) -> str:
+    """Name one or two workloads, and count more of them."""
+    return f"at {listing(names)}" if len(names) < 3 else f"in {len(names)} workloads"
 
 
 def main_chart(results: Results) -> Chart:

@@ -14,7 +14,6 @@ from runners.present.kit.wording import sentence
 from runners.present.throughput.workloads import compared_workloads, main_workload, title
 from runners.stats.verdicts import bound
 
-_NONE = "No tuned build was measured: the parameter variants names those to measure beside the plain ones."
 _SIGNS: dict[Bound, str] = {"": "", "at most": "≤ ", "at least": "≥ ", "unknown": "? "}
 
 
@@ -76,14 +75,14 @@ def sentences(results: Results) -> list[str]:
 
 
 def comparison(results: Results) -> Fragment:
-    """Return the table of all tuned builds, or the sentence that none was measured."""
+    """Return the table of all tuned builds; empty if none was measured, so that the report leaves out the question."""
     groups = [
         Group(workload_title(results.cells, workload), [_row(gain) for gain in found])
         for workload in compared_workloads(results)
         if (found := gains(results, workload))
     ]
     if not groups:
-        return Fragment(f'<p class="wb-sentence">{_NONE}</p>', _NONE)
+        return Fragment("", "")
     heads = [("tuned build", ""), ("plain build", ""), ("tuned ÷ plain", "throughput, 95 % interval"), ("n", "blocks")]
     return table("What tuning buys: single intervals, paired in blocks", heads, groups)
 
