@@ -105,6 +105,11 @@ GO_CHECKS = {
     "go vet": ["go", "vet", "./..."],
     "go test": ["go", "test", "./..."],
 }
+CARGO_CHECKS = {
+    "cargo fmt": ["cargo", "fmt", "--check"],
+    "cargo clippy": ["cargo", "clippy", "--locked", "--all-targets", "--all-features", "--", "--deny", "warnings"],
+}
+CARGO_TESTS = {"cargo test": ["cargo", "test", "--locked", "--all-features"]}
 
 
 def run_checks(pytest_arguments: Sequence[str]) -> int:
@@ -119,7 +124,12 @@ def run_checks(pytest_arguments: Sequence[str]) -> int:
     else:
         checks = _static_checks()
         for module in [*sorted(SERVERS.glob("*/go.mod")), *SERVERS.glob("shared/*/go.mod"), SKELETON / "go.mod"]:
-            checks |= _go_checks(image, module.parent)
+            checks |= _checks_inside(image, module.parent, GO_CHECKS)
+        # The servers in Rust have no tests of their own: what they share has.
+        for main in sorted(SERVERS.glob("*/src/main.rs")):
+            checks |= _checks_inside(image, main.parent.parent, CARGO_CHECKS)
+        for library in SERVERS.glob("shared/*/src/lib.rs"):
+            checks |= _checks_inside(image, library.parent.parent, CARGO_CHECKS | CARGO_TESTS)
         for server in Catalogue().servers.values():
             if server.start is not None and (server.folder / "package.json").exists():
                 checks |= _node_checks(image, server)
@@ -154,7 +164,7 @@ def check_go(paths: Sequence[str]) -> int:
     image.ensure()
     folders = dict.fromkeys(Path(path).resolve().parent for path in paths)
     modules = [folder for folder in folders if (folder / "go.mod").exists()]
-    checks = {name: command for folder in modules for name, command in _go_checks(image, folder).items()}
+    checks = {name: command for folder in modules for name, command in _checks_inside(image, folder, GO_CHECKS).items()}
     return 1 if _failing(checks) else 0
 
 
@@ -174,8 +184,8 @@ def _static_checks() -> dict[str, list[str]]:
     }
 
 
-def _go_checks(image: Image, folder: Path) -> dict[str, list[str]]:
-    """gofmt, vet and the tests of a Go server, inside the image."""
+def _checks_inside(image: Image, folder: Path, commands: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the commands that check a Go module or a crate, inside the image."""
     cache = cache_folder() / "build-cache"
     cache.mkdir(exist_ok=True)
     sandbox = Sandbox(
@@ -186,7 +196,7 @@ def _go_checks(image: Image, folder: Path) -> dict[str, list[str]]:
         workdir="/src",
         builds=True,
     )
-    return {f"{folder.name}: {what}": sandbox.command(command) for what, command in GO_CHECKS.items()}
+    return {f"{folder.name}: {what}": sandbox.command(command) for what, command in commands.items()}
 
 
 def _node_checks(image: Image, server: Server) -> dict[str, list[str]]:

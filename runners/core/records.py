@@ -32,7 +32,7 @@ SEARCH_KINDS = frozenset({SEARCH_WINDOW, CONFIRMATION_WINDOW})
 MEASURED_KINDS = frozenset({WINDOW, PERCENTILES_WINDOW})
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99)
 
-Hue = Literal["blue", "vermilion", "green", "olive", "sky", "purple", "violet", "amber"]
+Hue = Literal["blue", "vermilion", "green", "olive", "sky", "purple", "violet", "amber", "crimson", "teal"]
 """The hue of a framework in all charts."""
 Row = dict[str, float | str | list[str] | None]
 """A row on its way into a table: column → value. What tables hold is described where they are made."""

@@ -28,7 +28,8 @@ CACHE_ENV = {
     "CARGO_TARGET_DIR": "/cache/cargo-target",
 }
 _BUILD_TIMEOUT_S = 1800.0
-_SHARED = "=> ../shared/"
+# What stands in the file of a module that shares code with others.
+_SHARED = {"go.mod": "=> ../shared/", "Cargo.toml": 'path = "../shared/'}
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class Artifact:
 
 def sources(folder: Path) -> dict[str, Path]:
     """Return the read-only folders of a server's build and run: folder inside the sandbox → folder of the host."""
-    module = folder / "go.mod"
-    shares = module.is_file() and _SHARED in module.read_text(encoding="utf-8")
+    files = {folder / name: mark for name, mark in _SHARED.items()}
+    shares = any(path.is_file() and mark in path.read_text(encoding="utf-8") for path, mark in files.items())
     return {"/src": folder, "/contract": CONTRACT_DATA} | ({"/shared": SERVERS / "shared"} if shares else {})
 
 

@@ -89,11 +89,19 @@ def test_the_project_s_own_servers_are_all_there():
     assert {"gin", "drogon", "beast", "httplib"} <= set(catalogue.servers)
     names = [system.name for system in catalogue.systems("decode")]
     assert sorted(names) == [
+        *("actix-web+serde_json", "axum+serde_json", "axum+simd-json", "axum+sonic-rs"),
         *("drogon+glaze", "drogon+jsoncpp", "drogon+simdjson", "drogon+yyjson"),
         *("gin+encoding/json", "gin+encoding/json/v2", "gin+go-json", "gin+simdjson-go", "gin+sonic"),
         *("net-http+encoding/json/v2", "net-http+sonic"),
     ]
     assert sorted(system.name for system in catalogue.systems("roundtrip")) == sorted(names)
+
+
+@pytest.mark.parametrize("workload", ["decode", "roundtrip"])
+def test_the_default_rows_are_the_published_ones_and_today_s_decoder_of_each_stack(workload):
+    names = {system.name for system in Catalogue().systems(workload, default_only=True)}
+    published = {"drogon+glaze", "drogon+simdjson", "drogon+yyjson", "gin+encoding/json", "gin+simdjson-go"}
+    assert names == published | {"gin+encoding/json/v2", "gin+sonic", "axum+sonic-rs"}
 
 
 def test_a_codec_makes_a_row_of_its_own_beside_the_one_without():

@@ -22,7 +22,7 @@ from tests.systems.conftest import NAMES
 from tests.systems.seen import listening_addresses
 
 pytestmark = pytest.mark.servers
-DECODERS = [name for name in NAMES if name in ("drogon", "gin")]
+DECODERS = [name for name in NAMES if name in ("actix-web", "axum", "drogon", "gin")]
 LOOPBACK_AS_THE_KERNEL_WRITES_IT = "0100007F"
 
 

@@ -35,9 +35,11 @@ _COLORS: dict[Hue, str] = {
     "purple": "#cc79a7",
     "violet": "#8660a8",
     "amber": "#bb8204",
+    "crimson": "#c8384f",
+    "teal": "#12858f",
 }
 HUES = tuple(_COLORS.values())
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p", "h", "<")
 # Contrast of 3 to white (luminance 1) below the one, to the dark page (0.009) above the other.
 _DARKEST, _LIGHTEST = 0.13, 0.30
 _ROTATED = 0.045  # of the colour circle, from the first shade to the last
