@@ -74,10 +74,11 @@ def test_any_objects_of_numbers_are_right_and_so_they_are_compressed(objects):
     assert refused(expect | {"coding": "gzip"}, body)
 
 
-@given(st.lists(tens, min_size=100, max_size=100), st.sampled_from([0, 1, 2, 3, 7, 8, 9]))
+@given(st.integers(0, 10_000), st.sampled_from([0, 1, 2, 3, 7, 8, 9]))
 @settings(max_examples=20)
-def test_another_level_is_found(objects, level):
-    members = [{f"Test Number {index}": number for index, number in enumerate(each, 1)} for each in objects]
+def test_another_level_is_found(seed, level):
+    draw = random.Random(seed)  # numbers that are all alike look the same at several levels
+    members = [{f"Test Number {index}": draw.randrange(1000) for index in range(1, 11)} for _ in range(100)]
     packed = gzip.compress(json.dumps(members).encode(), level)
     assert refused({"objects": 100, "coding": "gzip"}, packed)
 
