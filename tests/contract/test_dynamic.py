@@ -74,9 +74,9 @@ def test_any_objects_of_numbers_are_right_and_so_they_are_compressed(objects):
     assert refused(expect | {"coding": "gzip"}, body)
 
 
-@given(st.integers(0, 10_000), st.sampled_from([0, 1, 2, 3, 7, 8, 9]))
+@given(st.integers(0, 10_000), st.sampled_from([0, 1, 2]))
 @settings(max_examples=20)
-def test_another_level_is_found(seed, level):
+def test_a_level_that_saves_work_is_found(seed, level):
     draw = random.Random(seed)  # numbers that are all alike look the same at several levels
     members = [{f"Test Number {index}": draw.randrange(1000) for index in range(1, 11)} for _ in range(100)]
     packed = gzip.compress(json.dumps(members).encode(), level)
