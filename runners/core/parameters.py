@@ -36,6 +36,7 @@ class Profile:
     The budget ends a run after at least `sure_blocks`: one under a budget that the user gave, `min_blocks` else.
     Windows are measured in time slices of `slice_s` where they can be (:mod:`runners.measure.block`); 0: in one piece. Where the idle
     machine decides (:mod:`runners.measure.machine_survey`), it is the longer of the two choices until the run has begun.
+    Where the idle machine is part of the question, it is watched for at most `most_idle_s`.
     """
 
     warmup_s: float
@@ -48,10 +49,11 @@ class Profile:
     priming_s: float = 0.0
     sure_blocks: int = 1
     slice_s: float = 0.0
+    most_idle_s: float = 20.0
 
 
 PROFILES = {
-    "quick": Profile(0.3, 1.0, 1, 3, 3, 60, "a smoke run: 3 blocks of 1 s windows"),
+    "quick": Profile(0.3, 1.0, 1, 3, 3, 60, "a smoke run: 3 blocks of 1 s windows", most_idle_s=5.0),
     "standard": Profile(0.3, 1.0, 2, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
     "publication": Profile(2.0, 15.0, 1, 20, 100, 600, "15 s windows as the published benchmarks, at least 20 blocks"),
 }

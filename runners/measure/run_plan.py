@@ -191,7 +191,7 @@ def plan_run(
         generator_threads(parameters, pinning.generator, connections),
         connections,
         left_out,
-        idle_s,
+        min(idle_s, parameters.profile_of(profiles).most_idle_s),
         load_levels,
         profiles,
         steps,

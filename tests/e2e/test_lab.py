@@ -19,8 +19,7 @@ from tests.systems.seen import listening_addresses
 pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 NOTEBOOK = "01-ping.ipynb"
 PARAMETERS = """profile = "quick"
-systems = ["gin", "beast"]
-batch_sizes = [1]
+systems = ["haproxy-return"]
 max_blocks = 2
 run_id = "by-hand"
 """
