@@ -18,8 +18,8 @@ GZIP = "gzip"
 # Tolerance of the time in a response: its server runs on this machine.
 CLOCK_S = 2.0
 GZIP_LEVEL = 6
-# Share by which a compressed body may be shorter or longer than zlib makes it at that level. Of json1000, Go's library makes 6 to 9 % more at
-# the same level, and zlib at least 13 % more at level 2. A higher level costs its own server, so it need not be told apart.
+# Share by which a compressed body may be shorter or longer than zlib makes it at that level. Of json1000, Go's library makes 6 to 9 % more
+# at the same level, and zlib at least 13 % more at level 2. A higher level costs its own server, so it need not be told apart.
 _GZIP_TOLERANCE = 0.11
 # The wbits of zlib for one gzip member; and more bytes than any body of the contract has, so that none fills the memory.
 _GZIP, _MOST_BYTES = 31, 1 << 20

@@ -45,4 +45,6 @@ def test_the_report_shows_its_charts_and_tables_at_any_width(shaped, tmp_path, w
         assert page.get_by_text("With gzip compression throughput").count() >= 1
         assert page.get_by_text("The mix is 30 % text").count() == 1
         assert page.locator(".wb-panels svg").count() >= 3
+        said = page.locator(".wb-sentence").all_text_contents()
+        assert len(said) == len(set(said))
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1")

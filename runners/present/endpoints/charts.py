@@ -32,6 +32,7 @@ from runners.present.kit.rows import (
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Style, mixed, panels, styles, themed
 
+_DASHED = "Dashed: from another machine, with its own database: no measure of the servers here."
 _PALE, _PALER = 0.5, 0.8
 _PUBLISHED = "published"
 _SHORT = {"server": "server", "backend": "database", "generator": "generator", "both": "both"}
@@ -53,8 +54,8 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
         [title_of(cells, *column) for column in found.items()],
         [count + (not published.empty) for count in counts],
         title="Requests per second, by endpoint",
-        caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hollow and ≥: the load generator was the limit.\n"
-        "Dashed: from another machine, with its own database: no measure of the servers here.",
+        caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hollow and ≥: the load generator was the limit."
+        + ("" if published.empty else f"\n{_DASHED}"),
         description=f"Bar chart of requests per second for {', '.join(systems)}, by {' and '.join(tools)}.",
         row_in=0.22 + 0.16 * len(planned),
         handles=handles,

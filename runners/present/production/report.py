@@ -16,8 +16,13 @@ how_sure = report.how_sure
 
 def conclusions(results: Results) -> list[str]:
     """Return the conclusions besides the answer, the most important first."""
-    found = [*costs.sentences(costs.costs(results)), *mix.sentences(results), *sentences.by_column(results)]
-    return at_most([*found, sentences.limits(results)])
+    return at_most([*costs.sentences(costs.costs(results)), *mix.sentences(results), *others(results)])
+
+
+def others(results: Results) -> list[str]:
+    """Return who leads the other workloads, and what limited how many cells."""
+    of_mixes = mix.sentences(results)
+    return [*(said for said in sentences.by_column(results) if said not in of_mixes), sentences.limits(results)]
 
 
 def threats(results: Results) -> list[str]:
