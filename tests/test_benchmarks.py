@@ -7,20 +7,25 @@ import pandas as pd
 import pytest
 
 from runners.analyse.comparisons import against_leader
+from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
 from runners.core.records import CONTROL
 from runners.stats.estimates import critical_value
+from runners.systems.catalogue import Catalogue
 
 PAGE = PROJECT / "docs" / "validity.md"
 
 
-@pytest.fixture(scope="module")
-def script():
-    path = PROJECT / "benchmarks" / "method_validity.py"
-    spec = importlib.util.spec_from_file_location("method_validity", path)
+def loaded(name):
+    spec = importlib.util.spec_from_file_location(name, PROJECT / "benchmarks" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def script():
+    return loaded("method_validity")
 
 
 def measured(script, blocks, burning=0.9, noise=0.005):
@@ -74,3 +79,56 @@ def test_without_blocks_the_benchmark_says_so(script):
 
 def test_the_page_about_validity_is_short():
     assert len(PAGE.read_text().splitlines()) <= 212
+
+
+ANNOTATED = """\
+--------------------------------------------------------------------------------
+Ir
+--------------------------------------------------------------------------------
+1,111,234 (100.0%)  PROGRAM TOTALS
+
+--------------------------------------------------------------------------------
+Ir                  file:function
+--------------------------------------------------------------------------------
+1,000,000 (89.99%)  /src/codec.cc:(anonymous namespace)::decode(Body const&, Batch&) [/build/server]
+  111,000 ( 9.99%)  ???:std::string::append(char const*) [/usr/lib/libstdc++.so.6]
+      234 ( 0.02%)  ???:std::string::append(char const*) [/build/server]
+"""
+
+
+@pytest.fixture(scope="module")
+def instructions():
+    return loaded("instructions")
+
+
+def test_the_counts_of_callgrind_are_summed_up_by_function(instructions):
+    assert instructions.parsed(ANNOTATED) == {
+        "(anonymous namespace)::decode(Body const&, Batch&)": 1_000_000,
+        "std::string::append(char const*)": 111_234,
+    }
+
+
+def test_a_row_states_how_far_two_counts_differ(instructions):
+    first, *_ = instructions.lines("a", "ping", instructions.Counter(f=1000), instructions.Counter(f=1010), 1)
+    assert first == "a, ping: 1,000 instructions per request; again 1,010 (+1.00%)"
+
+
+@pytest.mark.parametrize("label", ["nothing", "decode", "ping-10", "sql1", ""])
+def test_what_cannot_be_counted_is_refused(instructions, label):
+    with pytest.raises(WrkbookError, match="no workload to count"):
+        instructions.workload_of(label)
+
+
+def test_only_cpp_is_counted(instructions):
+    catalogue = Catalogue()
+    workload = instructions.workload_of("decode-10")
+    instructions.refuse_others([catalogue.server("drogon")], workload)
+    with pytest.raises(WrkbookError, match="cannot count the Go of gin"):
+        instructions.refuse_others([catalogue.server("drogon"), catalogue.server("gin")], workload)
+
+
+def test_valgrind_gets_code_that_it_knows(instructions, tmp_path):
+    copy = instructions.portable(Catalogue().server("drogon"), tmp_path)
+    makefile = (copy.folder / "CMakeLists.txt").read_text()
+    assert instructions.PORTABLE in makefile
+    assert "native" not in makefile
