@@ -197,7 +197,7 @@ def test_a_wrong_parameter_given_to_papermill_alone_is_an_error_too(tmp_path):
     assert "unknown parameter profil" in outcome.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
 def test_an_interrupted_run_leaves_no_process_and_goes_on_under_its_id(tmp_path, number):
     env = {**os.environ, "WRKBOOK_DATA": str(tmp_path)}
     command = [PROJECT / "wrkbook", "run", "01", "--profile", "quick", "--run-id", "stopped", *QUICK]
