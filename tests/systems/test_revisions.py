@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from runners.core.errors import WrkbookError
+from runners.core.run_manifest import Shade
 from runners.systems import revisions
 from runners.systems.build import sources
 from runners.systems.catalogue import Catalogue
@@ -46,6 +47,7 @@ def test_a_build_of_another_revision_stands_beside_the_present_one_with_its_own_
     assert (before.folder / "main.c").read_text() == "old"
     assert (sources(before.folder)["/shared"] / "batch.go").read_text() == "old"
     assert catalogue.variants == {name: ["other", "toy"]}
+    assert before.model_copy(update={"hue": "blue"}).shade(before.every_system[0]) == Shade(hue="blue", place=1, of=2)
     assert [system.name for system in catalogue.systems("ping", variants=[name])] == [
         *("other", f"other+{name}", "toy", f"toy+{name}")
     ]
