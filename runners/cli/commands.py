@@ -32,6 +32,7 @@ from runners.cli.arguments import (
     parameter_values,
 )
 from runners.cli.checks import write_lock
+from runners.cli.comparing import compare
 from runners.cli.console import console, findings as shown_findings, show, verified
 from runners.cli.serving import FIRST_LAB_PORT, has_a_screen, open_lab, servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
@@ -114,26 +115,7 @@ def report(
     running.rebuild_comparisons(run_ids or [])
 
 
-@app.command()
-def compare(
-    run_a: Annotated[str, typer.Argument(metavar="RUN_A", help="The run before the change.")],
-    run_b: Annotated[str, typer.Argument(metavar="RUN_B", help="The run after it.")],
-    anyway: Annotated[bool, typer.Option("--anyway", help="Also when the two were not measured alike.")] = False,
-    experiment: Annotated[str, typer.Option(help="Only this notebook; without it: each that has both runs.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Compare two runs of the same experiments: what changed, beyond the noise."""
-    for run_id in (run_a, run_b):
-        find_runs(run_id, [find_experiment(experiment)] if experiment else experiments())
-    from runners.cli.outcome import comparison_parts  # with pandas: seconds
-    from runners.workbook import run as running
-
-    found = running.compare(run_a, run_b, experiment=experiment, anyway=anyway)
-    if as_json:
-        print(json.dumps([comparison.as_dict() for comparison in found], indent=1))
-    else:
-        for each in found:
-            show(*comparison_parts(each.summary), f"{each.html}\n")
+app.command()(compare)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

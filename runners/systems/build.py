@@ -78,7 +78,9 @@ def sources(folder: Path) -> dict[str, Path]:
     """Return the read-only folders of a server's build and run: folder inside the sandbox → folder of the host."""
     files = {folder / name: mark for name, mark in _SHARED.items()}
     shares = any(path.is_file() and mark in path.read_text(encoding="utf-8") for path, mark in files.items())
-    return {"/src": folder, "/contract": CONTRACT_DATA} | ({"/shared": SERVERS / "shared"} if shares else {})
+    beside = folder.parent / "shared"  # of the same revision
+    shared = {"/shared": beside if beside.is_dir() else SERVERS / "shared"} if shares else {}
+    return {"/src": folder, "/contract": CONTRACT_DATA} | shared
 
 
 def artifact(server: Server, image: Image) -> Artifact:

@@ -9,6 +9,7 @@ from pathlib import Path
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.project import SERVERS
 from runners.core.records import System
+from runners.systems.revisions import exported
 from runners.systems.server_manifest import Server, load_server
 
 
@@ -26,15 +27,18 @@ class Catalogue:
 
     @cached_property
     def builds(self) -> dict[str, Server]:
-        """Return every build by its label: each server, and its tuned builds after it."""
-        tuned = ([server, *map(server.tuned, server.variants)] for server in self.servers.values())
-        return {build.label: build for builds in tuned for build in builds}
+        """Return every build by its label: each server, after it its tuned builds, and its build of another revision."""
+        every = ([server, *map(server.tuned, server.variants), *exported(server)] for server in self.servers.values())
+        return {build.label: build for builds in every for build in builds}
 
     @property
     def variants(self) -> dict[str, list[str]]:
         """Return variant → the servers that have it."""
-        names = sorted({build.variant for build in self.builds.values() if build.variant})
-        return {name: [server.name for server in self.servers.values() if name in server.variants] for name in names}
+        found: dict[str, list[str]] = {}
+        for build in self.builds.values():
+            if build.variant:
+                found.setdefault(build.variant, []).append(build.name)
+        return dict(sorted(found.items()))
 
     def server(self, label: str) -> Server:
         """Return the server called `label`, or one of its tuned builds (``gin+pgo``)."""

@@ -1,0 +1,91 @@
+"""Effects of a change of the sources: the build of the working tree over that of another revision, in the same blocks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from runners.analyse.comparisons import compare_sides, of_cell
+from runners.analyse.results import Results
+from runners.core.records import GENERATOR_LIMITED, Interval, System
+
+Decision = Literal["no regression", "regression", "undecided"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One cell before and after: each ratio is after ÷ before, by blocks that have both.
+
+    Attributes
+    ----------
+    throughput, cpu : Interval
+        Ratio of requests per second, and of the server's CPU time per request; NaN where it is not known.
+    memory_ratio : float
+        Ratio of the peaks of resident memory.
+    is_bound : bool
+        Whether the load generator was the limit of one side: the CPU time decides alone.
+    """
+
+    system: str
+    workload: str
+    throughput: Interval
+    cpu: Interval
+    memory_ratio: float
+    blocks_count: int
+    is_bound: bool
+
+    def decision(self, threshold: float) -> Decision:
+        """Return what is decided about a slowdown by `threshold`.
+
+        The border lies at half of it, so that both a slowdown by the whole threshold and none at all can be decided. Throughput and
+        CPU time each decide; one regression is enough.
+        """
+        border = 1 - threshold / 2
+        sides = [] if self.is_bound else [(self.throughput.low, self.throughput.high)]
+        sides.append((1 / self.cpu.high, 1 / self.cpu.low))
+        if any(high < border for _, high in sides):
+            return "regression"
+        return "no regression" if all(low > border for low, _ in sides) else "undecided"
+
+    def as_dict(self, threshold: float) -> dict[str, object]:
+        """Return the fields for ``--json``; null where a number is not known."""
+        fields = asdict(self) | {"decision": self.decision(threshold)}
+        return {name: _known(value) for name, value in fields.items()}
+
+
+def changes(results: Results, before: str) -> list[Change]:
+    """Return the change of each cell that was measured at both revisions; `before` is the name of the other build."""
+    spent = _cpu_per_request(results)
+    cells = results.cells[results.cells["status"] == "ok"].set_index(["system", "workload"])
+    found = []
+    for system in results.manifest.systems.values():
+        earlier = System(system.server, system.codec, before)
+        if system.control or system.variant:
+            continue
+        for workload in dict.fromkeys(cells.index.get_level_values("workload")):
+            now, then = (system.name, workload), (earlier.name, workload)
+            if now not in cells.index or then not in cells.index:
+                continue
+            rates = compare_sides(of_cell(results.throughputs, *now), of_cell(results.throughputs, *then))
+            cpu = compare_sides(of_cell(spent, *now), of_cell(spent, *then)).interval
+            memory = float(cells.at[now, "rss_peak_bytes"] / cells.at[then, "rss_peak_bytes"])
+            bound = bool({cells.at[now, "bottleneck"], cells.at[then, "bottleneck"]} & GENERATOR_LIMITED)
+            found.append(Change(system.name, workload, rates.interval, cpu, memory, rates.blocks_count, bound))
+    return found
+
+
+def _cpu_per_request(results: Results) -> pd.Series:
+    """Return the CPU time per request of each launch, in seconds; its index is system, workload and block."""
+    rows = results.usage[(results.usage["role"] == "server") & (results.usage["cpu_per_request_s"] > 0)]
+    logs = np.log(rows["cpu_per_request_s"].astype(float))
+    return np.exp(logs.groupby([rows[name] for name in ("system", "workload", "block")]).mean())
+
+
+def _known(value: Any) -> Any:  # noqa: ANN401  (of whatever kind a field is)
+    if isinstance(value, dict):
+        return {name: _known(each) for name, each in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,248 @@
+"""Implement ``compare``: two runs that exist, or the servers of two git revisions measured in the same blocks."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from runners.cli.arguments import HEADLINE, AsJson, Changes, parameter_values
+from runners.cli.console import show, table
+from runners.core.errors import WrkbookError
+from runners.core.project import NOTEBOOKS, declared_parameters, experiments, find_experiment
+from runners.core.records import Interval
+from runners.core.units import RATIOS, amount, quantity
+from runners.store.ledger import Run
+from runners.store.runs import find_runs
+from runners.systems import revisions
+from runners.systems.build import sources
+from runners.systems.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from runners.analyse.revision_changes import Change, Decision
+
+RANGE = ".."
+_STATUS: dict[Decision, int] = {"no regression": 0, "regression": 1, "undecided": 2}
+_FAILED = 3
+
+
+def compare(
+    before: Annotated[
+        str, typer.Argument(metavar="RUN_A | REVISION..", help="The run, or the git revision, before the change.")
+    ],
+    after: Annotated[
+        str | None,
+        typer.Argument(metavar="[RUN_B | NOTEBOOK]", help="The run after it; of revisions: what is measured."),
+    ] = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also when two runs were not measured alike.")] = False,
+    experiment: Annotated[str, typer.Option(help="Of runs: only this notebook; without it: each that has both.")] = "",
+    parameter: Changes = None,
+    threshold: Annotated[
+        float, typer.Option(min=0.1, max=50, help="Of revisions: the slowdown to find, in percent.")
+    ] = 2.0,
+    minutes: Annotated[float, typer.Option(min=0.5, help="Of revisions: time to measure at most.")] = 10.0,
+    dirty: Annotated[
+        bool, typer.Option("--dirty", help="Of revisions: also with changes that are not committed.")
+    ] = False,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Of revisions: write a summary for a pull request here.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two runs, or the servers of a git revision with the present ones: main.. or main..HEAD.
+
+    Revisions are measured in the same blocks. Exit status: 0 without a regression, 1 with one, 2 where time was too
+    short to decide, 3 after an error.
+    """
+    if RANGE in before:
+        try:
+            status = _compare_revisions(
+                before,
+                find_experiment(after or HEADLINE),
+                parameter_values(parameter or []),
+                threshold / 100,
+                minutes,
+                dirty=dirty,
+                markdown=markdown,
+                as_json=as_json,
+            )
+        except WrkbookError as error:  # its own status: 1 is a regression
+            print(f"wrkbook: {error}", file=sys.stderr)
+            status = _FAILED
+        raise typer.Exit(status)
+    if after is None:
+        raise WrkbookError("compare needs two runs, or one range of revisions", "./wrkbook compare --help")
+    for run_id in (before, after):
+        find_runs(run_id, [find_experiment(experiment)] if experiment else experiments())
+    from runners.cli.outcome import comparison_parts  # with pandas: seconds
+    from runners.workbook import run as running
+
+    compared = running.compare(before, after, experiment=experiment, anyway=anyway)
+    if as_json:
+        print(json.dumps([comparison.as_dict() for comparison in compared], indent=1))
+    else:
+        for each in compared:
+            show(*comparison_parts(each.summary), f"{each.html}\n")
+
+
+def _compare_revisions(
+    before: str,
+    experiment: str,
+    values: Mapping[str, Any],
+    threshold: float,
+    minutes: float,
+    *,
+    dirty: bool,
+    markdown: Path | None,
+    as_json: bool,
+) -> int:
+    """Measure both revisions, print the changes, and return the exit status."""
+    commit = commit_of(before, dirty=dirty)
+    if "variants" not in declared_parameters(experiment):
+        raise WrkbookError(f"{experiment} measures one build of each server", "choose one of 01 to 04")
+    systems = values.get("systems") or changed_rows(experiment, commit, Catalogue())
+    found = measured(commit, experiment, {**values, "systems": systems}, threshold, minutes) if systems else []
+    if markdown:
+        markdown.write_text(in_markdown(found, before, threshold), encoding="utf-8")
+    if as_json:
+        print(json.dumps([each.as_dict(threshold) for each in found], indent=1))
+    else:
+        show(*([in_a_table(found, threshold)] if found else []), f"{verdict(found, before, threshold)}\n")
+    return _STATUS[decision_of(found, threshold)]
+
+
+def commit_of(text: str, *, dirty: bool) -> str:
+    """Return the commit before ``..``; what follows must be the present state, which is measured as it lies there.
+
+    Raises
+    ------
+    WrkbookError
+        For an unknown revision, another end of the range, or changes that are not committed unless `dirty`.
+    """
+    first, _, last = text.partition(RANGE)
+    head = revisions.commit_of("HEAD")
+    commit = revisions.commit_of(first or "HEAD")
+    if last and revisions.commit_of(last) != head:
+        raise WrkbookError(
+            f"{last} is not what is checked out", f"git checkout {last}, then: ./wrkbook compare {first}..HEAD"
+        )
+    if revisions.is_dirty() and not dirty:
+        raise WrkbookError(
+            "servers/ has changes that are not committed", "commit them, or measure them too with --dirty"
+        )
+    return commit
+
+
+def workloads_of(experiment: str) -> list[str]:
+    """Return the workloads that a notebook names in its call of ``Experiment``."""
+    cells = json.loads((NOTEBOOKS / f"{experiment}.ipynb").read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    for text in (text for text in texts if "workloads=" in text):
+        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+        for keyword in (keyword for call in calls for keyword in call.keywords):
+            if keyword.arg == "workloads":
+                return list(ast.literal_eval(keyword.value))
+    return []
+
+
+def changed_rows(experiment: str, commit: str, catalogue: Catalogue) -> list[str]:
+    """Return the default rows of a notebook whose server, or what it shares with others, differs from a commit."""
+    changed = revisions.changed_servers(commit)
+    rows = [row for name in workloads_of(experiment) for row in catalogue.systems(name, default_only=True)]
+    return list(
+        dict.fromkeys(
+            row.name
+            for row in rows
+            if row.server in changed
+            or ("shared" in changed and "/shared" in sources(catalogue.server(row.server).folder))
+        )
+    )
+
+
+def measured(commit: str, experiment: str, values: Mapping[str, Any], threshold: float, minutes: float) -> list[Change]:
+    """Measure the servers of a commit and those of the working tree in the same blocks; return the change of each cell.
+
+    Raises
+    ------
+    WrkbookError
+        When no cell has a number at both revisions.
+    """
+    name = revisions.export(commit)
+    from runners.analyse.results import analyse  # with pandas: seconds
+    from runners.analyse.revision_changes import changes
+    from runners.workbook import run as running
+
+    given = {"profile": "standard", "precision": threshold / 2, **values, "variants": [name]}
+    (report,) = running.run([experiment], given, minutes)
+    print(f"Report: {report.html}", file=sys.stderr)
+    if found := changes(analyse(Run(experiment, report.run_id)), name):
+        return found
+    raise WrkbookError(
+        f"no cell has a number at both revisions, see {report.html}", "./wrkbook verify tries each server"
+    )
+
+
+def decision_of(found: Sequence[Change], threshold: float) -> Decision:
+    """Return the decision over all cells: one regression is enough, and each must be decided for there to be none.
+
+    Where nothing was measured, as no row differs, there is none.
+    """
+    decisions = [each.decision(threshold) for each in found] or ["no regression"]
+    every: tuple[Decision, ...] = ("regression", "undecided", "no regression")
+    return next(each for each in every if each in decisions)
+
+
+def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
+    """Return the decision as a sentence."""
+    if not found:
+        return f"No regression since {before}: no measured row differs. To measure one all the same: -p systems NAME."
+    size = f"{threshold:.1%}".replace("%", " %")
+    said = {
+        "regression": f"Regression since {before}: at least one cell is slower; the threshold is {size}.",
+        "no regression": f"No regression since {before}: no cell is slower by {size}.",
+        "undecided": f"Undecided whether a cell is slower than at {before} by {size}: give it more --minutes.",
+    }
+    return said[decision_of(found, threshold)]
+
+
+_HEADS = ("system", "workload", "requests/s", "CPU a request", "peak memory", "n", "decision")
+
+
+def _rows(found: Sequence[Change], threshold: float) -> list[list[str]]:
+    return [
+        [
+            each.system,
+            each.workload,
+            "load generator was the limit" if each.is_bound else _ratio(each.throughput),
+            _ratio(each.cpu),
+            amount(each.memory_ratio, RATIOS),
+            str(each.blocks_count),
+            each.decision(threshold),
+        ]
+        for each in found
+    ]
+
+
+def _ratio(found: Interval) -> str:
+    return quantity(found.value, found.low, found.high, RATIOS)
+
+
+def in_a_table(found: Sequence[Change], threshold: float) -> Table:
+    """Return the changes for the terminal; each ratio is after ÷ before."""
+    return table(_HEADS, _rows(found, threshold), title="After ÷ before, 95 % intervals", right=(2, 3, 4, 5))
+
+
+def in_markdown(found: Sequence[Change], before: str, threshold: float) -> str:
+    """Return the changes as a comment on a pull request."""
+    rows = [list(_HEADS), ["---"] * len(_HEADS), *_rows(found, threshold)]
+    lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
+    return (
+        "\n".join([f"**{verdict(found, before, threshold)}**", "", *lines, "", "After ÷ before, 95 % intervals."])
+        + "\n"
+    )

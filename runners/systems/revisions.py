@@ -1,0 +1,95 @@
+"""Servers of another git revision: exported once into the cache, and built beside those of the working tree."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from runners.core.errors import WrkbookError
+from runners.core.project import PROJECT, SERVERS, cache_folder, exclusive
+from runners.systems.image import remove_tree
+from runners.systems.server_manifest import Server, load_server
+
+_HOLDER = SERVERS.name
+_SHARED = "shared"
+_NAME_LENGTH = 12
+
+
+def commit_of(revision: str) -> str:
+    """Return the commit that a revision names.
+
+    Raises
+    ------
+    WrkbookError
+        When the project is no git repository, or has no such revision.
+    """
+    if _git("rev-parse", "--git-dir", check=False) is None:
+        raise WrkbookError(
+            f"{PROJECT} is no git repository", "clone the project with git: revisions are compared by it"
+        )
+    # The marker ends the options: a revision never reads as one.
+    found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", check=False)
+    if found is None:
+        raise WrkbookError(f"there is no revision {revision!r}", "git log --oneline shows those that there are")
+    return found.decode().strip()
+
+
+def is_dirty() -> bool:
+    """Return whether files of ``servers/`` differ from the last commit."""
+    return bool(_git("status", "--porcelain", "--", _HOLDER))
+
+
+def changed_servers(commit: str) -> set[str]:
+    """Return the folders of ``servers/`` in which a file differs between a commit and the working tree."""
+    changed = _git("diff", "--name-only", "-z", commit, "--", _HOLDER) or b""
+    new = _git("ls-files", "--others", "--exclude-standard", "-z", "--", _HOLDER) or b""
+    paths = [Path(path.decode()) for path in (changed + new).split(b"\0") if path]
+    return {path.parts[1] for path in paths if len(path.parts) > 2}
+
+
+def export(commit: str) -> str:
+    """Write ``servers/`` of a commit into the cache, in the place of another commit's; returns its name in labels."""
+    name = commit[:_NAME_LENGTH]
+    folder = _exports() / name
+    with exclusive("revisions", "another wrkbook is exporting a revision"):
+        for other in [path for path in _exports().iterdir() if path != folder]:
+            remove_tree(other)
+        if not folder.is_dir():
+            partial = folder.with_name(f"{name}.partial")
+            with tarfile.open(fileobj=io.BytesIO(_git("archive", commit, "--", _HOLDER) or b"")) as archive:
+                archive.extractall(partial, filter="data")
+            partial.rename(folder)
+    return name
+
+
+def exported(server: Server) -> Iterator[Server]:
+    """Return the builds of a server at the exported revision; none where it was not there, or cannot be read today."""
+    for export_folder in sorted(_exports().glob("*/")):
+        folder = export_folder / _HOLDER / server.name
+        if export_folder.suffix or not (folder / "server.toml").is_file() or server.start is None:
+            continue
+        try:
+            found = load_server(folder)
+        except WrkbookError:
+            continue
+        yield found.model_copy(update={"variant": export_folder.name, "variants": {}})
+
+
+def _exports() -> Path:
+    folder = cache_folder() / "revisions"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _git(*words: str, check: bool = True) -> bytes | None:
+    """Return what git prints; None where it fails and need not succeed."""
+    try:
+        outcome = subprocess.run(["git", "-C", str(PROJECT), *words], capture_output=True, stdin=subprocess.DEVNULL)
+    except FileNotFoundError:
+        raise WrkbookError("git is not installed", "install it: apt install git") from None
+    if outcome.returncode and check:
+        raise WrkbookError(f"git {words[0]} failed: {outcome.stderr.decode(errors='replace').strip()[-300:]}")
+    return None if outcome.returncode else outcome.stdout

@@ -1,0 +1,107 @@
+"""``compare REVISION..``: what is measured, what is refused, and how the outcome is said."""
+
+import json
+
+import pytest
+
+from runners.analyse.revision_changes import Change
+from runners.cli import comparing
+from runners.cli.commands import app
+from runners.cli.console import plain
+from runners.core.errors import WrkbookError
+from runners.core.records import Interval
+from runners.systems.catalogue import Catalogue
+from tests.systems.test_revisions import git, project  # noqa: F401  (a fixture)
+
+SAME, SLOWER, WIDE = Interval(1.0, 0.999, 1.001), Interval(0.9, 0.89, 0.91), Interval(1.0, 0.5, 2.0)
+
+
+def change(throughput, system="gin"):
+    return Change(system, "decode-10", throughput, SAME, 1.0, 8, is_bound=False)
+
+
+def test_the_workloads_of_a_notebook_are_read_from_its_call():
+    assert comparing.workloads_of("02-json-decode") == ["decode"]
+    assert comparing.workloads_of("04-text-json-sql") == ["text", "json", "sql1", "sql2"]
+
+
+def test_the_range_ends_at_what_is_checked_out(project):  # noqa: F811
+    first = git(project, "rev-parse", "HEAD")
+    git(project, "commit", "-qm", "second", "--allow-empty")
+    assert comparing.commit_of("HEAD~1..", dirty=False) == first
+    assert comparing.commit_of("HEAD~1..HEAD", dirty=False) == first
+    with pytest.raises(WrkbookError, match="HEAD~1 is not what is checked out"):
+        comparing.commit_of("HEAD..HEAD~1", dirty=False)
+
+
+def test_changes_that_are_not_committed_are_measured_only_if_asked_for(project):  # noqa: F811
+    (project / "servers/toy/main.c").write_text("new")
+    with pytest.raises(WrkbookError, match="not committed"):
+        comparing.commit_of("HEAD..", dirty=False)
+    assert comparing.commit_of("HEAD..", dirty=True) == git(project, "rev-parse", "HEAD")
+
+
+def test_rows_that_share_changed_code_are_measured(monkeypatch):
+    monkeypatch.setattr(comparing.revisions, "changed_servers", lambda _: {"shared"})
+    rows = comparing.changed_rows("02-json-decode", "commit", Catalogue())
+    assert "gin+sonic" in rows
+    assert "drogon+simdjson" not in rows
+
+
+def status_of(*arguments):
+    with pytest.raises(SystemExit) as ending:
+        app(args=["compare", *arguments], standalone_mode=True)
+    return ending.value.code
+
+
+def test_where_nothing_differs_nothing_is_measured_and_that_is_no_regression(project, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.setattr(comparing.revisions, "changed_servers", lambda _: set())
+    assert status_of("HEAD..") == 0
+    assert "no measured row differs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nothing.."], "there is no revision 'nothing'"),
+        (["HEAD..", "06"], "06-tcp-proxies measures one build of each server"),
+        (["HEAD..", "77"], "77"),
+    ],
+)
+def test_an_error_has_a_status_of_its_own(project, capsys, arguments, told):  # noqa: F811
+    assert status_of(*arguments) == 3
+    assert told in capsys.readouterr().err
+
+
+def test_the_status_says_what_is_decided(project, monkeypatch, tmp_path, capsys):  # noqa: F811
+    monkeypatch.setattr(comparing, "changed_rows", lambda *_: ["gin"])
+    for interval, status in ((SAME, 0), (SLOWER, 1), (WIDE, 2)):
+        monkeypatch.setattr(comparing, "measured", lambda *_, interval=interval: [change(interval)])
+        assert status_of("HEAD..", "--markdown", str(tmp_path / "comment.md")) == status
+    assert (tmp_path / "comment.md").read_text().startswith("**Undecided")
+    capsys.readouterr()
+    assert status_of("HEAD..", "--json") == 2
+    assert json.loads(capsys.readouterr().out)[0]["decision"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("intervals", "decided", "said"),
+    [
+        ([SAME, SAME], "no regression", "No regression since main..: no cell is slower by 2.0 %."),
+        ([SAME, WIDE], "undecided", "Undecided"),
+        ([WIDE, SLOWER], "regression", "Regression since main..: at least one cell is slower"),
+    ],
+)
+def test_one_cell_decides_for_all(intervals, decided, said):
+    found = [change(interval) for interval in intervals]
+    assert comparing.decision_of(found, 0.02) == decided
+    assert comparing.verdict(found, "main..", 0.02).startswith(said)
+
+
+def test_the_table_and_the_comment_hold_each_cell():
+    found = [change(SLOWER), change(SAME, "a|b")]
+    shown = plain(comparing.in_a_table(found, 0.02))
+    assert "regression" in shown
+    comment = comparing.in_markdown(found, "main..", 0.02)
+    assert "| gin | decode-10 | 0.900 × (0.890 to 0.910) |" in comment
+    assert "a&#124;b" in comment
