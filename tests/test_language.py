@@ -12,7 +12,7 @@ import pytest
 
 from runners.core.project import PROJECT
 
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/method.md", "docs/reports.md", "docs/validity.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/changes.md", "docs/method.md", "docs/reports.md", "docs/validity.md"]
 GUIDES = {"README.md": 150, "CONTRIBUTING.md": 150, "docs/method.md": 220, "docs/reports.md": 70}
 CONTRACT = "servers/contract/README.md"
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))

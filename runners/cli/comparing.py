@@ -173,13 +173,13 @@ def measured(commit: str, experiment: str, values: Mapping[str, Any], threshold:
     WrkbookError
         When no cell has a number at both revisions.
     """
-    name = revisions.export(commit)
     from runners.analyse.results import analyse  # with pandas: seconds
     from runners.analyse.revision_changes import changes
     from runners.workbook import run as running
 
-    given = {"profile": "standard", "precision": threshold / 2, **values, "variants": [name]}
-    (report,) = running.run([experiment], given, minutes)
+    with revisions.export(commit) as name:
+        given = {"profile": "standard", "precision": threshold / 2, **values, "variants": [name]}
+        (report,) = running.run([experiment], given, minutes)
     print(f"Report: {report.html}", file=sys.stderr)
     if found := changes(analyse(Run(experiment, report.run_id)), name):
         return found

@@ -1,4 +1,4 @@
-"""Servers of another git revision: exported once into the cache, and built beside those of the working tree."""
+"""Servers of another git revision: exported into the cache, and built beside those of the working tree."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import subprocess
 import tarfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
@@ -50,26 +51,27 @@ def changed_servers(commit: str) -> set[str]:
     return {path.parts[1] for path in paths if len(path.parts) > 2}
 
 
-def export(commit: str) -> str:
-    """Write ``servers/`` of a commit into the cache, in the place of another commit's; returns its name in labels."""
+@contextmanager
+def export(commit: str) -> Iterator[str]:
+    """Hold ``servers/`` of a commit in the cache while its builds are used; gives the name that these have in labels."""
     name = commit[:_NAME_LENGTH]
-    folder = _exports() / name
-    with exclusive("revisions", "another wrkbook is exporting a revision"):
-        for other in [path for path in _exports().iterdir() if path != folder]:
-            remove_tree(other)
-        if not folder.is_dir():
-            partial = folder.with_name(f"{name}.partial")
+    with exclusive("revisions", "another wrkbook compares revisions"):
+        for left in _exports().iterdir():  # by a wrkbook that was killed
+            remove_tree(left)
+        folder = _exports() / name
+        try:
             with tarfile.open(fileobj=io.BytesIO(_git("archive", commit, "--", _HOLDER) or b"")) as archive:
-                archive.extractall(partial, filter="data")
-            partial.rename(folder)
-    return name
+                archive.extractall(folder, filter="data")
+            yield name
+        finally:
+            remove_tree(folder)
 
 
 def exported(server: Server) -> Iterator[Server]:
     """Return the builds of a server at the exported revision; none where it was not there, or cannot be read today."""
     for export_folder in sorted(_exports().glob("*/")):
         folder = export_folder / _HOLDER / server.name
-        if export_folder.suffix or not (folder / "server.toml").is_file() or server.start is None:
+        if not (folder / "server.toml").is_file() or server.start is None:
             continue
         try:
             found = load_server(folder)

@@ -173,7 +173,9 @@ class Server(Strict):
         """Return the colour of one of its systems; None where the manifest names no hue."""
         every = self.every_system
         # A tuned build stands behind the plain one, and behind the variants before it.
-        builds = list(dict.fromkeys([None, *self.variants, self.variant]))  # that of another revision is none of the variants
+        builds = list(
+            dict.fromkeys([None, *self.variants, self.variant])
+        )  # that of another revision is none of the variants
         before, of = (len(every) * count for count in (builds.index(self.variant), len(builds)))
         return Shade(hue=self.hue, place=before + every.index(system), of=of) if self.hue else None
 

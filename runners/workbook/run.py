@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from runners.measure.conformance import full_image
 from runners.store.ledger import Run, new_run_id
 from runners.store.runs import comparison_folder, processed_folder, read_comparison, read_summary
 from runners.systems.catalogue import Catalogue
+from runners.systems.revisions import commit_of, export
 from runners.workbook.execute import execute
 
 # So many notebooks share the budget of a profile: those that run where none is named.
@@ -115,8 +117,15 @@ def run(
 
 
 def rebuild(known: Run) -> Report:
-    """Make a run's tables, charts and HTML again from its raw records."""
-    return _execute(known, {**known.read().parameters, "run_id": known.run_id}, measuring=False)
+    """Make a run's tables, charts and HTML again from its raw records.
+
+    Builds of another revision are exported meanwhile: the plan names them.
+    """
+    parameters = known.read().parameters
+    with ExitStack() as stack:
+        for revision in set(parameters.get("variants", [])) - set(Catalogue().variants):
+            stack.enter_context(export(commit_of(revision)))
+        return _execute(known, {**parameters, "run_id": known.run_id}, measuring=False)
 
 
 def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = False) -> list[Comparison]:

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from runners.core.errors import WrkbookError
+from runners.core.project import cache_folder
 from runners.core.run_manifest import Shade
 from runners.systems import revisions
 from runners.systems.build import sources
@@ -41,32 +42,36 @@ def project(tmp_path, monkeypatch):
 def test_a_build_of_another_revision_stands_beside_the_present_one_with_its_own_sources(project):
     commit = revisions.commit_of("HEAD")
     (project / "servers/toy/main.c").write_text("new")
-    name = revisions.export(commit)
-    catalogue = Catalogue(project / "servers")
-    before = catalogue.server(f"toy+{name}")
-    assert (before.folder / "main.c").read_text() == "old"
-    assert (sources(before.folder)["/shared"] / "batch.go").read_text() == "old"
-    assert catalogue.variants == {name: ["other", "toy"]}
-    assert before.model_copy(update={"hue": "blue"}).shade(before.every_system[0]) == Shade(hue="blue", place=1, of=2)
-    assert [system.name for system in catalogue.systems("ping", variants=[name])] == [
-        *("other", f"other+{name}", "toy", f"toy+{name}")
-    ]
+    with revisions.export(commit) as name:
+        catalogue = Catalogue(project / "servers")
+        before = catalogue.server(f"toy+{name}")
+        assert (before.folder / "main.c").read_text() == "old"
+        assert (sources(before.folder)["/shared"] / "batch.go").read_text() == "old"
+        assert catalogue.variants == {name: ["other", "toy"]}
+        assert before.model_copy(update={"hue": "blue"}).shade(before.every_system[0]) == Shade(
+            hue="blue", place=1, of=2
+        )
+        assert [system.name for system in catalogue.systems("ping", variants=[name])] == [
+            *("other", f"other+{name}", "toy", f"toy+{name}")
+        ]
 
 
-def test_only_the_newest_export_is_kept(project):
-    first = revisions.export(revisions.commit_of("HEAD"))
-    git(project, "commit", "-qm", "second", "--allow-empty")
-    second = revisions.export(revisions.commit_of("HEAD"))
-    assert first != second
-    assert list(Catalogue(project / "servers").variants) == [second]
+def test_nothing_is_left_of_an_export_even_of_one_that_was_killed(project):
+    left = cache_folder() / "revisions" / "0123456789ab" / "servers"
+    left.mkdir(parents=True)
+    with revisions.export(revisions.commit_of("HEAD")) as name:
+        assert list(Catalogue(project / "servers").variants) == [name]
+    assert Catalogue(project / "servers").variants == {}
+    assert list(left.parent.parent.iterdir()) == []
 
 
 def test_what_cannot_be_read_today_is_no_build(project):
     (project / "servers/toy/server.toml").write_text("title = 1")
     git(project, "commit", "-qam", "broken")
-    name = revisions.export(revisions.commit_of("HEAD"))
+    commit = revisions.commit_of("HEAD")
     git(project, "checkout", "-q", "HEAD~1")
-    assert Catalogue(project / "servers").variants == {name: ["other"]}
+    with revisions.export(commit) as name:
+        assert Catalogue(project / "servers").variants == {name: ["other"]}
 
 
 def test_changed_servers_are_those_with_a_changed_or_a_new_file(project):

@@ -9,9 +9,12 @@ from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
 from runners.experiments import plan
 from runners.store.ledger import Run
+from runners.systems import revisions
+from runners.systems.catalogue import Catalogue
 from runners.workbook import run as running
 from runners.workbook.run import Report
 from tests.analyse.synthetic import manifest
+from tests.systems.test_revisions import project  # noqa: F401  (a fixture)
 
 NAMES = ["01-ping", "02-json-decode", "03-json-roundtrip"]
 
@@ -52,6 +55,16 @@ def test_a_notebook_gets_only_what_is_not_its_own_default(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         running.run(["02-json-decode"], {"profile": "standard", "connections": 40, "run_id": "r1"}, 5.0)
     assert injected == {"02-json-decode": {"connections": 40, "run_id": "r1", "budget_minutes": 5.0}}
+
+
+def test_a_report_exports_the_revision_that_its_plan_names_again(project, tmp_path, monkeypatch):  # noqa: F811
+    commit = revisions.commit_of("HEAD")
+    known, made = Run("02-json-decode", "r1", tmp_path), []
+    known.open(manifest(parameters={"variants": [commit[:12]]}))
+    monkeypatch.setattr(running, "Catalogue", lambda: Catalogue(project / "servers"))
+    monkeypatch.setattr(running, "_execute", lambda *_, **__: made.append(list(running.Catalogue().variants)))
+    running.rebuild(known)
+    assert made == [[commit[:12]]]
 
 
 @pytest.fixture
