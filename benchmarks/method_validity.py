@@ -174,7 +174,7 @@ def measure(
     most: Annotated[int, typer.Option(min=2, help="Blocks of a run, at most.")] = 30,
 ) -> None:
     """Measure the burning server, decide many times, and print how often that was right."""
-    run = Run("method-validity", run_id or new_run_id("standard"))
+    run = Run("01-ping", run_id or f"validity-{new_run_id('standard')}")
     if minutes:
         parameters: dict[str, Any] = {"systems": [PLAIN, AGAIN, BURNING], "run_id": run.run_id}
         parameters |= {"max_blocks": 10_000, "precision": 1e-6, "budget_minutes": minutes}

@@ -70,7 +70,7 @@ def main(
 
 def measure(out: Path, lengths_ms: Sequence[int], blocks: int, minutes: float, window_s: float) -> None:
     """Measure blocks and add each to the results in `out`."""
-    plan = Experiment("time-slices", {"slices": "0"}, workloads=["decode"], batch_sizes=[OPERATIONS]).run_plan
+    plan = Experiment("02-json-decode", {"slices": "0"}, workloads=["decode"], batch_sizes=[OPERATIONS]).run_plan
     results: dict[str, Any] = (
         read(out)
         if out.exists()

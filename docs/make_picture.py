@@ -30,7 +30,7 @@ NOTES = [
         72,
         "The decision table, best first. n counts launches; limit is what kept the throughput from being higher.",
     ),
-    ("figure.wb-chart", -8, "The main chart. Its title is its message; whiskers are 95 % intervals."),
+    ("figure.wb-chart", -8, "The main chart. Its title is its message."),
     ("main h3", 0, "How sure: interval, control, and valid trials."),
     ("nav ol", 0, "Further questions, limits of the run, and all details."),
 ]

@@ -155,7 +155,7 @@ def test_servers_of_an_old_record_have_distinct_hues_that_follow_from_their_name
 
 
 def test_more_servers_than_hues_still_have_one_each():
-    assert set(hues_by_name([f"server-{number}" for number in range(20)]).values()) == set(get_args(Hue))
+    assert len(set(hues_by_name([f"server-{number}" for number in range(20)]).values())) == 8
 
 
 @pytest.mark.parametrize("hue", get_args(Hue))

@@ -39,6 +39,7 @@ _COLORS: dict[Hue, str] = {
     "teal": "#12858f",
 }
 HUES = tuple(_COLORS.values())
+_HUES_BY_NAME = 8  # a new hue must not change those of old records
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p", "h", "<")
 # Contrast of 3 to white (luminance 1) below the one, to the dark page (0.009) above the other.
 _DARKEST, _LIGHTEST = 0.13, 0.30
@@ -74,7 +75,8 @@ def styles(cells: pd.DataFrame) -> dict[str, Style]:
 
 def hues_by_name(servers: Iterable[str], taken: Iterable[Hue] = ()) -> dict[str, Hue]:
     """Return a hue for each server, from the checksum of its name; two servers share one only where all are taken."""
-    names, free, found = get_args(Hue), set(get_args(Hue)) - set(taken), dict[str, Hue]()
+    names = get_args(Hue)[:_HUES_BY_NAME]
+    free, found = set(names) - set(taken), dict[str, Hue]()
     for server in sorted(ordered(servers), key=_checksum, reverse=True):
         free = free or set(names)
         wanted = (names[-1 - (_checksum(server) + step) % len(names)] for step in range(len(names)))
