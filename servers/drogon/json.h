@@ -8,7 +8,8 @@
 // The present time in UTC, with microseconds, as RFC 3339 writes it.
 std::string present_time();
 
-// The present time, ten random numbers, and a hundred objects of ten, as JSON: from a tree of jsoncpp's values, and from structs.
+// The present time, ten random numbers, and a hundred objects of ten, as JSON: from a tree of jsoncpp's values, and
+// from structs.
 drogon::HttpResponsePtr answer_json();
 drogon::HttpResponsePtr answer_json10();
 drogon::HttpResponsePtr answer_json1000(const drogon::HttpRequestPtr& request);

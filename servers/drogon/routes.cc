@@ -78,8 +78,8 @@ void serve_page(const std::string& path, HttpResponsePtr (*make)()) {
 }
 
 void serve_packed(const std::string& path, HttpResponsePtr (*make)(const HttpRequestPtr&)) {
-  app().registerHandler(
-      path, [make](const HttpRequestPtr& request, Callback&& callback) { callback(make(request)); }, {Get});
+  app().registerHandler(path, [make](const HttpRequestPtr& request, Callback&& callback) { callback(make(request)); },
+                        {Get});
 }
 
 // Calls `add` for the handler of a pattern with parameters. The router skips a pattern that has no handler for the
