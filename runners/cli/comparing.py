@@ -38,7 +38,7 @@ def compare(
     ],
     after: Annotated[
         str | None,
-        typer.Argument(metavar="[RUN_B | NOTEBOOK]", help="The run after it; of revisions: what is measured."),
+        typer.Argument(metavar="RUN_B | NOTEBOOK", help="The run after it; of revisions: what is measured."),
     ] = None,
     anyway: Annotated[bool, typer.Option("--anyway", help="Also when two runs were not measured alike.")] = False,
     experiment: Annotated[str, typer.Option(help="Of runs: only this notebook; without it: each that has both.")] = "",
