@@ -98,7 +98,7 @@ def test_the_answer_is_about_cost_and_the_conclusions_about_memory_relaying_and_
     said = summary["conclusions"]
     assert summary["headline"].startswith("Smoke run, not evidence: ")
     assert "CPU per new connection" in summary["headline"]
-    assert any("Peak memory over all loads" in sentence for sentence in said)
+    assert any("Peak memory of haproxy-tcp over all loads is" in sentence for sentence in said)
     assert any("half-closed connections" in sentence for sentence in said)
     assert any("nginx's p50" in sentence for sentence in said)
     assert any("with perf-gauge's bursts p50 is" in sentence for sentence in said)

@@ -164,6 +164,14 @@ def test_the_conclusions_say_what_separates_proxies_cost_capacity_memory_and_rel
     )
 
 
+def test_one_proxy_alone_is_neither_the_smallest_nor_the_largest(run):
+    run.cells.drop(run.cells.index[~run.cells["system"].isin(["direct", "pproxy"])], inplace=True)
+    said = proxy_sentences.memory(run)
+    assert said.startswith("Peak memory of pproxy over all loads is 38.1 MiB")
+    notes = {"pproxy": RelayNotes(failed=[], tried=16)}
+    assert proxy_sentences.relay_cases(notes).startswith("The one proxy passes all cases")
+
+
 def test_proxies_whose_intervals_overlap_are_not_ranked_by_cpu_time(run):
     run.cells["cpu_per_request_low_s"] = 1e-6
     first = proxy_sentences.answer(run)

@@ -95,8 +95,10 @@ def tied(rows: pd.DataFrame) -> list[str]:
 def memory(results: Results) -> str:
     """Return the smallest and the largest peak of memory, over all launches and loads."""
     peaks = peaks_bytes(results).sort_values(kind="stable")
-    if len(peaks) < 2:
+    if peaks.empty:
         return ""
+    if len(peaks) == 1:
+        return sentence(f"Peak memory of {peaks.index[0]} over all loads is {format_size(peaks.iloc[0])}")
     least, most = (f"{peaks.index[place]} {format_size(peaks.iloc[place])}" for place in (0, -1))
     return sentence(f"Peak memory over all loads is smallest with {least} and largest with {most}")
 
@@ -144,7 +146,8 @@ def relay_cases(notes: Mapping[str, RelayNotes | None]) -> str:
     failed = sorted((name for name in tried if tried[name].failed), key=lambda name: -len(tried[name].failed))
     passed = len(tried) - len(failed)
     if not failed:
-        return sentence(f"All {passed} proxies pass all cases of half-closed connections, resets and slow readers")
+        who = f"All {passed} proxies pass" if passed > 1 else "The one proxy passes"
+        return sentence(f"{who} all cases of half-closed connections, resets and slow readers")
     worst = tried[failed[0]]
     most = f" (at most {len(worst.failed)} of {worst.tried})"
     first = f"{few(failed)} {'fails' if len(failed) == 1 else 'fail'} cases of half-closed connections, resets or slow readers"
