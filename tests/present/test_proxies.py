@@ -165,7 +165,7 @@ def test_the_conclusions_say_what_separates_proxies_cost_capacity_memory_and_rel
 
 
 def test_one_proxy_alone_is_neither_the_smallest_nor_the_largest(run):
-    run.cells.drop(run.cells.index[~run.cells["system"].isin(["direct", "pproxy"])], inplace=True)
+    run.cells = run.cells[run.cells["system"].isin([DIRECT, "pproxy"])]
     said = proxy_sentences.memory(run)
     assert said.startswith("Peak memory of pproxy over all loads is 38.1 MiB")
     notes = {"pproxy": RelayNotes(failed=[], tried=16)}
