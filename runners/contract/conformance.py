@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from runners.contract import behaviour, runner
+from runners.contract import behaviour, runner, tls
 from runners.contract.connection import Connection, NoResponseError
 from runners.contract.decoder.reference import judge, normalised
 from runners.contract.findings import Finding, Service
@@ -30,7 +30,11 @@ class Probe:
 
 
 def check(
-    base_url: str, services: Sequence[Service], vectors: Iterable[Vector] | None = None, quick: bool = False
+    base_url: str,
+    services: Sequence[Service],
+    vectors: Iterable[Vector] | None = None,
+    quick: bool = False,
+    tls_url: str = "",
 ) -> list[Finding]:
     """Try the golden vectors on a server, and its behaviour over time; no load.
 
@@ -44,6 +48,8 @@ def check(
         The vectors to try; those of `vectors.json` by default.
     quick : bool
         Whether to try only the few vectors meant for the time before every measurement (below 0.3 s).
+    tls_url : str
+        `https://127.0.0.1:PORT`, to which requests with TLS go.
 
     Returns
     -------
@@ -52,14 +58,27 @@ def check(
     """
     chosen = [vector for vector in (stored() if vectors is None else vectors) if vector.quick or not quick]
     chosen = [vector for vector in chosen if vector.backend]
-    with Connection(base_url) as connection:
+    encrypted = [service for service in services if WORKLOADS[service.workload].tls]
+    plain = [service for service in services if service not in encrypted]
+    findings, given_up = _try_vectors(base_url, chosen, plain, _of_the_server(chosen, services))
+    if encrypted and not given_up:
+        found, given_up = _try_vectors(tls_url, chosen, encrypted)
+        findings += found
+    if quick or given_up:
+        return findings
+    return [*findings, *behaviour.check(base_url, plain), *tls.check(tls_url, encrypted)]
+
+
+def _try_vectors(
+    url: str, vectors: Sequence[Vector], services: Sequence[Service], of_the_server: Iterable[Vector] = ()
+) -> tuple[list[Finding], bool]:
+    """Try vectors on services, one after the other; return the findings, and whether the server was silent too often."""
+    with Connection(url) as connection:
         run = VectorRunner(connection)
-        run.try_all(_of_the_server(chosen, services))
+        run.try_all(of_the_server)
         for service in services:
-            run.try_all((vector for vector in chosen if service.workload in vector.workloads), service)
-    if quick or run.given_up:
-        return run.findings
-    return run.findings + behaviour.check(base_url, services)
+            run.try_all((vector for vector in vectors if service.workload in vector.workloads), service)
+    return run.findings, run.given_up
 
 
 def check_without_backend(base_url: str, services: Sequence[Service]) -> list[Finding]:
@@ -74,17 +93,11 @@ def check_without_backend(base_url: str, services: Sequence[Service]) -> list[Fi
     services : Sequence[Service]
         All that the server says that it serves, those without a database too.
     """
-    findings = check(
-        base_url, [service for service in services if not WORKLOADS[service.workload].statement], quick=True
-    )
+    unaffected = [each for each in services if not (WORKLOADS[each.workload].statement or WORKLOADS[each.workload].tls)]
+    findings = check(base_url, unaffected, quick=True)
     away = [vector for vector in stored() if not vector.backend]
-    with Connection(base_url) as connection:
-        run = VectorRunner(connection)
-        for service in services:
-            run.try_all((vector for vector in away if service.workload in vector.workloads), service)
-    if run.given_up:
-        return findings + run.findings
-    return [*findings, *run.findings, *behaviour.check_absence(base_url, services)]
+    found, given_up = _try_vectors(base_url, away, services)
+    return [*findings, *found, *([] if given_up else behaviour.check_absence(base_url, services))]
 
 
 def quick_check(

@@ -13,6 +13,7 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 from runners.contract.findings import Message, Response, parse_head
+from runners.contract.tls import client
 
 _CHUNK_BYTES = 64 * 1024
 
@@ -27,7 +28,7 @@ class Connection:
     Parameters
     ----------
     base_url : str
-        `http://HOST:PORT`.
+        `http://HOST:PORT`, or `https://HOST:PORT` for TLS with the certificate of this machine.
     timeout_s : float
         How long the server may be silent.
     """
@@ -36,6 +37,7 @@ class Connection:
         parts = urlsplit(base_url)
         self._address = (parts.hostname or "127.0.0.1", parts.port or 80)
         self._host = parts.netloc
+        self._tls = client() if parts.scheme == "https" else None
         self._timeout_s = timeout_s
         self._socket: socket.socket | None = None
         self._received = b""
@@ -104,6 +106,8 @@ class Connection:
         if self._socket is None:
             self._socket = socket.create_connection(self._address, self._timeout_s)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._tls is not None:
+                self._socket = self._tls.wrap_socket(self._socket, server_hostname=self._address[0])
         if len(fragment) <= _CHUNK_BYTES:
             self._socket.sendall(fragment)
             return

@@ -64,8 +64,9 @@ def response_difference(response: Response, vector: Vector, workload: str) -> st
     coding = vector.expect.get("coding", "") if response.status == 200 else ""
     if difference := header_difference(response, workload, coding):
         return difference
-    if response.status == 200 and response.closes:
-        return "the connection is not kept alive"
+    closes = bool(workload) and WORKLOADS[workload].closes
+    if response.status == 200 and response.closes != closes:
+        return f"the connection is {'not closed' if closes else 'not kept alive'}"
     if response.status not in (200, 400, 503):
         return None
     return body_difference(response, workload, vector.expect, vector.body or b"")
@@ -127,7 +128,7 @@ def contract_request(path: str, workload: Workload, style: Style, seed: int) -> 
     if about.mix:
         return _mixed(path, about, style, seed)
     if workload.operations is None:
-        return Request("GET", target, content_type="", headers=about.headers)
+        return Request("GET", target, content_type="", headers=about.headers, tls=about.tls)
     return Request("POST", target, request_body(workload.operations, style, seed), headers=about.headers)
 
 

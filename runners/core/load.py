@@ -215,6 +215,10 @@ class Generator(Protocol):
         """
         ...
 
+    def libraries(self, request: Request) -> tuple[str, ...]:
+        """Return the libraries in its sandbox that are loaded before its own for this request."""
+        ...
+
     def parse(self, stdout: str, load: Load) -> LoadResult:
         """Parse the tool's report of one window.
 

@@ -43,6 +43,11 @@ def cache_folder() -> Path:
     return user_cache_path("wrkbook", ensure_exists=True)
 
 
+def certificate_path() -> Path:
+    """Return the file of the certificate that all servers show over TLS; :mod:`runners.systems.certificate` makes it."""
+    return cache_folder() / "tls" / "certificate.pem"
+
+
 @contextmanager
 def exclusive(name: str, waiting: str) -> Iterator[None]:
     """Hold the lock `name` of this user; while another process holds it, say `waiting` once and wait."""

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 Header = tuple[str, str]
+
+Tls = Literal["", "kept", "full", "resumed"]
+"""How a request is encrypted: not at all; on kept connections; on a new one with a full handshake, or with that of an earlier session."""
+
+CLOSE: Header = ("Connection", "close")
+"""The header that asks the server to end the connection after its response."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +24,8 @@ class Request:
         Name and value of each header besides those of the tool, and the content type.
     mix : Mix | None
         The requests that are sent in its place; then `path` says in words what they are.
+    tls : Tls
+        How it is encrypted.
     """
 
     method: str
@@ -25,6 +34,7 @@ class Request:
     content_type: str = "application/json"
     headers: tuple[Header, ...] = ()
     mix: Mix | None = None
+    tls: Tls = ""
 
     @property
     def posted(self) -> bytes | None:
@@ -34,8 +44,8 @@ class Request:
 
     @property
     def plain(self) -> bool:
-        """Return whether it is one request without headers of its own, which every tool can send."""
-        return not self.headers and self.mix is None
+        """Return whether it is one request without headers of its own and encryption, which every tool can send."""
+        return not self.headers and self.mix is None and not self.tls
 
 
 @dataclass(frozen=True)

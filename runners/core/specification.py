@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import Workload
-from runners.core.request import Header
+from runners.core.request import CLOSE, Header, Tls
 
 
 class Expectation(TypedDict, total=False):
@@ -90,6 +90,8 @@ class Specification:
         What it adds to that.
     mix : tuple[Part, ...]
         The workloads that it is a mix of; a server that serves it serves them all.
+    tls : Tls
+        How its requests are encrypted; those with TLS go to a port of their own.
     """
 
     name: str
@@ -110,6 +112,12 @@ class Specification:
     plain: str = ""
     adds: str = ""
     mix: tuple[Part, ...] = ()
+    tls: Tls = ""
+
+    @property
+    def closes(self) -> bool:
+        """Return whether each request has a connection of its own, which the server closes."""
+        return CLOSE in self.headers
 
     @property
     def round_count(self) -> int:

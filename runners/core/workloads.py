@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from runners.core.records import Workload
+from runners.core.request import CLOSE, Tls
 from runners.core.specification import Expectation, Part, Specification
 
 PING, RELAY = "ping", "relay"
@@ -17,6 +18,24 @@ USUAL_ROWS = 20
 
 
 _HELLO: Expectation = {"text": "Hello, World!"}
+
+
+def _greeting(name: str, title: str, good: str, plain: str = "", adds: str = "", tls: Tls = "") -> Specification:
+    """Return the workload json on new connections, or encrypted."""
+    return Specification(
+        name,
+        title,
+        response={"greeting": "RFC 3339"},
+        good=good,
+        dynamic="clock",
+        size_tolerance=0.03,
+        refuses=False,
+        headers=() if tls == "kept" else (CLOSE,),
+        plain=plain,
+        adds=adds,
+        tls=tls,
+    )
+
 
 _ALL = (
     Specification(PING, "Ping", response=_HELLO, content_type="text/plain", refuses=False),
@@ -40,6 +59,24 @@ _ALL = (
         good="json says hello and the time",
         dynamic="clock",
         size_tolerance=0.03,
+    ),
+    _greeting("json-new", "JSON, new connections", "json closes the connection when that is asked"),
+    _greeting("tls", "JSON over TLS", "json says hello over TLS", "json", "TLS on kept connections", "kept"),
+    _greeting(
+        "tls-new",
+        "JSON over TLS, new connections",
+        "json says hello over TLS and closes",
+        "json-new",
+        "a full TLS handshake",
+        "full",
+    ),
+    _greeting(
+        "tls-resumed",
+        "JSON over TLS, resumed sessions",
+        "json says hello over TLS, resumed, and closes",
+        "json-new",
+        "a resumed TLS handshake",
+        "resumed",
     ),
     Specification(
         "sql1",

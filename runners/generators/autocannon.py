@@ -81,6 +81,10 @@ class Autocannon:
             options |= {"headers": {"Content-Type": request.content_type}, "body": f"{LOAD_FOLDER}/{_BODY}"}
         return ["node", f"{LOAD_FOLDER}/{_SCRIPT.name}", json.dumps(options)]
 
+    def libraries(self, request: Request) -> tuple[str, ...]:
+        """Return none; see :meth:`runners.core.load.Generator.libraries`."""
+        return ()
+
     def parse(self, stdout: str, load: Load) -> LoadResult:
         """Parse autocannon's report; see :class:`runners.core.load.Generator`."""
         text, result, seen = parse_text(stdout), _result(_line("autocannon", stdout)), _seen(_line("wrkbook", stdout))

@@ -156,6 +156,10 @@ class Paceload:
             options |= {"content-type": request.content_type, "body": f"{LOAD_FOLDER}/{_BODY}"}
         return ["/build/paceload", *(word for name, value in options.items() for word in (f"--{name}", str(value)))]
 
+    def libraries(self, request: Request) -> tuple[str, ...]:
+        """Return none; see :meth:`runners.core.load.Generator.libraries`."""
+        return ()
+
     def parse(self, stdout: str, load: Load) -> LoadResult:
         """Parse paceload's report; see :class:`runners.core.load.Generator`."""
         report = report_of(stdout)

@@ -97,6 +97,10 @@ class PerfGauge:
             command += ["--header", f"Content-Type:{request.content_type}", "--body", f"file://{LOAD_FOLDER}/{_BODY}"]
         return [*command, f"http://{host}:{port}{request.path}"]
 
+    def libraries(self, request: Request) -> tuple[str, ...]:
+        """Return none; see :meth:`runners.core.load.Generator.libraries`."""
+        return ()
+
     def parse(self, stdout: str, load: Load) -> LoadResult:
         """Parse perf-gauge's report; see :class:`runners.core.load.Generator`.
 

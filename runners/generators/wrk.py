@@ -11,6 +11,8 @@ What wrk 4.1.0 counts, from its src/wrk.c:
 - Each thread opens connections // threads. One that cannot be opened, for example for want of file descriptors, is a
   connect error and not tried again. One that is refused, or lost, is tried again at once, and fails as read or write.
 - Each thread makes all its connections before it sends the first request; the printed duration includes that.
+- A response that closes its connection is followed by a new connection. Its time counts in the throughput, but not in the latencies.
+- Over TLS, a new connection resumes the session of the one before it, where the server allows that.
 - The end of the window is noticed up to 100 ms late (``RECORD_INTERVAL_MS``); the printed duration includes that.
 """
 
@@ -30,6 +32,7 @@ from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
 
 _SCRIPT = Path(__file__).with_name("wrk.lua")
 _BODY = "body"
+_FORGETS_SESSIONS = "/build/forget_sessions.so"
 _END_TOLERANCE_S = 0.25
 
 
@@ -69,17 +72,22 @@ class Wrk:
         for each in requests:
             if not re.fullmatch(r"/[!-~]*", each.path):
                 raise GeneratorError(f"not a path that wrk can request: {each.path!r}")
+        origin = f"{'https' if request.tls else 'http'}://{host}:{port}"
         command = ["wrk", "--threads", str(load.threads), "--connections", str(load.connections)]
         command += ["--duration", f"{math.ceil(load.duration_s)}s", "--timeout", f"{load.timeout_s:.0f}s", "--latency"]
         command += [word for name, value in request.headers for word in ("--header", f"{name}: {value}")]
         if request.mix:
-            script, url = f"{LOAD_FOLDER}/{wrk_mix.SCRIPT.name}", f"http://{host}:{port}/"
+            script, url = f"{LOAD_FOLDER}/{wrk_mix.SCRIPT.name}", f"{origin}/"
             return [*command, "--script", script, url, "--", f"{LOAD_FOLDER}/{wrk_mix.MIX_FILE}"]
-        command += ["--script", f"{LOAD_FOLDER}/{_SCRIPT.name}", f"http://{host}:{port}{request.path}"]
+        command += ["--script", f"{LOAD_FOLDER}/{_SCRIPT.name}", f"{origin}{request.path}"]
         command += ["--", request.method]
         if request.body or request.method not in ("GET", "HEAD"):
             command += [request.content_type, f"{LOAD_FOLDER}/{_BODY}"]
         return command
+
+    def libraries(self, request: Request) -> tuple[str, ...]:
+        """Return the library that makes it forget its TLS sessions, where each request needs a full handshake."""
+        return (_FORGETS_SESSIONS,) if request.tls == "full" else ()
 
     def parse(self, stdout: str, load: Load) -> LoadResult:
         """Parse wrk's report; see :class:`runners.core.load.Generator`.

@@ -106,7 +106,7 @@ def verify_server(
         if isinstance(process, Backend):
             process.work()
         # A database serves queries, not requests.
-        findings = check(process.url, server.serves) if server.serves else []
+        findings = check(process.url, server.serves, tls_url=process.tls_url) if server.serves else []
     if server.role == "proxy":
         findings += _try_relaying(artifact, cpus)
     elif backend_name(server):

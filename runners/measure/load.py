@@ -25,7 +25,8 @@ from runners.measure.sampling import open_files
 from runners.systems.backend import Backend
 from runners.systems.host import REMEDY as PORTS_REMEDY
 from runners.systems.image import Image
-from runners.systems.process import ServerProcess, descendants
+from runners.systems.process import ServerProcess
+from runners.systems.process_tree import descendants
 from runners.systems.sockets import accepted_count, established_count
 
 # What a process has open besides its connections.

@@ -57,14 +57,16 @@ class Trial:
     def launched(self, process: ServerProcess) -> None:
         """Take the process that was launched for it."""
         self.process = process
-        self.record.port, self.record.startup_s = process.port, process.startup_s
+        self.record.port, self.record.startup_s = process.port_of(self.request.tls), process.startup_s
 
     def verify(self, when: Literal["before", "after"]) -> None:
         """Send the trial's own request once and compare the response with the contract."""
         if not self.ready:
             return
         workload, body = self.cell.workload, self.request.posted
-        probe = quick_check(self.process.url, self.service, body, path_parameters(workload), workload.count)
+        probe = quick_check(
+            self.process.url_of(self.request.tls), self.service, body, path_parameters(workload), workload.count
+        )
         found = Verification(
             response_bytes=probe.response_bytes, body_bytes=probe.body_bytes, difference=probe.difference
         )
@@ -103,7 +105,9 @@ class Trial:
         load = load or self.load(settings)
         if not self.ready:
             return
-        if load.connections >= LEAST_WATCHED and (short := wait_for_ports(self.process.port, load.connections)):
+        if load.connections >= LEAST_WATCHED and (
+            short := wait_for_ports(self.process.port_of(self.request.tls), load.connections)
+        ):
             self.fail("ports", short)
             return
         self.add(settings, in_one_piece(settings.source, self.target, load, kind))

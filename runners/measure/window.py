@@ -33,7 +33,7 @@ from runners.measure.other_processes import OtherProcesses
 from runners.measure.sampling import busy_spread, memory, snapshot, total_cpu_s
 from runners.measure.virtual_clock import VirtualClock
 from runners.systems.backend import counted, work_done
-from runners.systems.process import descendants
+from runners.systems.process_tree import descendants
 from runners.systems.sandbox import Sandbox
 from runners.systems.sockets import LOOPBACK, accepted_count, established_count
 
@@ -93,8 +93,9 @@ class Window:
         self.watched = self._generator.opens_first and load.connections >= LEAST_WATCHED
         # One that is ended by a signal needs a time of its own that is long enough, no more.
         spare_s = waiting_s + (MOST_RAMP_UP_S if self.watched else 0.0)
+        self._port = target.server.port_of(target.request.tls)
         self._argv = self._generator.command(
-            target.request, replace(load, duration_s=load.duration_s + spare_s), LOOPBACK, target.server.port
+            target.request, replace(load, duration_s=load.duration_s + spare_s), LOOPBACK, self._port
         )
         self.begun, self._ended, self.hung = math.nan, math.inf, False
         self._samples: list[Sample] = []
@@ -125,7 +126,7 @@ class Window:
                 self._ramp_up_s = wait_until_open(self._process, self._load.connections)
             else:
                 latest = launched + self._load.duration_s + self._load.timeout_s
-                wait_until_connected(self._process, server.port, accepted_before, latest)
+                wait_until_connected(self._process, self._port, accepted_before, latest)
             self.begun = time.monotonic()
             self._connected_after_s = self.begun - launched
             self._stack = stack.pop_all()
@@ -135,11 +136,15 @@ class Window:
         self._stack.close()
 
     def _command(self) -> list[str]:
-        folders, env = {LOAD_FOLDER: self._target.prepared}, {}
+        folders, env = {LOAD_FOLDER: self._target.prepared}, dict[str, str]()
         if self._target.generator in self._source.builds:
             folders["/build"] = self._source.builds[self._target.generator]
+        libraries = self._generator.libraries(self._target.request)
         if self._clock is not None and self._generator.clock is not None:
-            env = {"LD_PRELOAD": self._generator.clock, "VIRTUAL_CLOCK": f"{LOAD_FOLDER}/{self._clock.path.name}"}
+            libraries = (self._generator.clock, *libraries)
+            env["VIRTUAL_CLOCK"] = f"{LOAD_FOLDER}/{self._clock.path.name}"
+        if libraries:
+            env["LD_PRELOAD"] = ":".join(libraries)
         limited = ["prlimit", f"--fsize={_MOST_PRINTED_BYTES}", *self._argv]
         return Sandbox(self._source.image, read_only=folders, env=env).command(limited, self._source.plan.generator)
 
@@ -169,7 +174,7 @@ class Window:
             sample.cpus[role].co_scheduled_cpu_s = sum((co_scheduled_cpu_s or {}).get(cpu, 0.0) for cpu in cpus)
         if share == _THOROUGH_AT:
             sample.server.memory = memory(server.pids)
-            sample.connections_count = established_count(server.port)
+            sample.connections_count = established_count(self._port)
         self._samples.append(sample)
 
     def _snapshot(self, roles: dict[Role, tuple[Sequence[int], Sequence[int]]], *, seen: bool) -> Sample:

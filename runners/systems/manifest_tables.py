@@ -84,7 +84,7 @@ class Start(Strict):
     """The start of a server inside the image.
 
     ``{port}`` and ``{threads}`` are filled in, ``{backend_port}`` (0: no backend in this experiment) and ``{pool}``, how many
-    connections to keep to it.
+    connections to keep to it; and ``{tls_port}``, on which it listens with TLS.
 
     Attributes
     ----------
@@ -111,6 +111,11 @@ class Start(Strict):
         if not any("{port}" in word for word in command):
             raise ValueError("the command must pass {port} on")
         return command
+
+    @property
+    def uses_tls(self) -> bool:
+        """Return whether it listens on a second port, with TLS."""
+        return any("{tls_port}" in word for word in [*self.command, *self.env.values()])
 
 
 class Recording(Strict):

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import psutil
-
 from runners.core.errors import WrkbookError
+from runners.core.request import Tls
 from runners.systems.build import Artifact
+from runners.systems.certificate import TLS_FOLDER, certificate_folder
+from runners.systems.process_tree import children, descendants, first_of, signal_to
 from runners.systems.sandbox import Sandbox, Tail, ensure_cpus
 from runners.systems.server_manifest import pool_size
-from runners.systems.sockets import LOOPBACK, is_free, listening_inodes, socket_inodes
+from runners.systems.sockets import FIRST_TLS_PORT, LOOPBACK, hold_ports, is_free, listening_inodes, socket_inodes
 
 _END_TIMEOUT_S = 3.0
-# Not with every kernel: CONFIG_PROC_CHILDREN.
-_LISTS_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
 class ServerProcess:
@@ -40,6 +37,11 @@ class ServerProcess:
         Port of the backend; 0 without one.
     threads : int | None
         Number of threads with which it is started; None: one for each CPU.
+
+    Attributes
+    ----------
+    tls_port : int
+        The port on which it listens with TLS, held while it runs; 0 where it does not.
     """
 
     ready_timeout_s = 15.0
@@ -49,18 +51,37 @@ class ServerProcess:
     ) -> None:
         self.artifact = artifact
         self.name = artifact.server.label
-        self.port = port
+        self.port, self.tls_port = port, 0
         self.cpus = cpus
         self.backend_port = backend_port
         self.threads = threads or len(cpus)
         self.startup_s = float("nan")
         self._tail: Tail | None = None
         self._sandbox: subprocess.Popen[bytes] | None = None
+        self._held = contextlib.ExitStack()
 
     @property
     def url(self) -> str:
         """Return the base URL."""
         return f"http://{LOOPBACK}:{self.port}"
+
+    @property
+    def tls_url(self) -> str:
+        """Return the base URL with TLS; empty where it has none."""
+        return f"https://{LOOPBACK}:{self.tls_port}" if self.tls_port else ""
+
+    @property
+    def ports(self) -> list[int]:
+        """Return the ports on which it listens."""
+        return [self.port, *([self.tls_port] if self.tls_port else [])]
+
+    def port_of(self, tls: Tls) -> int:
+        """Return the port to which requests go."""
+        return self.tls_port if tls else self.port
+
+    def url_of(self, tls: Tls) -> str:
+        """Return the base URL to which requests go."""
+        return self.tls_url if tls else self.url
 
     def __enter__(self) -> Self:
         self.launch()
@@ -81,17 +102,19 @@ class ServerProcess:
             with what it printed.
         """
         ensure_cpus(self.cpus)
-        command = self.filled(self.artifact.server.launch.command)
+        start = self.artifact.server.launch
         if not is_free(self.port):
             raise WrkbookError(
                 f"port {self.port} is in use, {self.name} cannot be launched on it",
                 f"end what listens there (ss -ltnp 'sport = :{self.port}') or choose another port",
             )
+        if start.uses_tls:
+            (self.tls_port,) = self._held.enter_context(hold_ports(1, FIRST_TLS_PORT))
         started = time.monotonic()
         self._tail = Tail()
         try:
             self._sandbox = subprocess.Popen(
-                self.sandbox().command(command, self.cpus),
+                self.sandbox().command(self.filled(start.command), self.cpus),
                 stdin=subprocess.DEVNULL,
                 stdout=self._tail.descriptor,
                 stderr=self._tail.descriptor,
@@ -109,13 +132,17 @@ class ServerProcess:
     def sandbox(self) -> Sandbox:
         """Return the server's sandbox, its environment filled in."""
         sandbox = self.artifact.sandbox()
+        shown = {TLS_FOLDER: certificate_folder()} if self.artifact.server.launch.uses_tls else {}
         return dataclasses.replace(
-            sandbox, env=dict(zip(sandbox.env, self.filled(list(sandbox.env.values())), strict=True))
+            sandbox,
+            env=dict(zip(sandbox.env, self.filled(list(sandbox.env.values())), strict=True)),
+            read_only=sandbox.read_only | shown,
         )
 
     def filled(self, words: list[str]) -> list[str]:
         """Return the words of a manifest with this launch's values in their places."""
         values = {"{port}": self.port, "{threads}": self.threads, "{backend_port}": self.backend_port}
+        values["{tls_port}"] = self.tls_port
         values["{pool}"] = pool_size(self.cpus)
         return [_fill(word, values) for word in words]
 
@@ -160,9 +187,10 @@ class ServerProcess:
         return self.listens()
 
     def listens(self) -> bool:
-        """Return whether this very process, and no other, listens on the port."""
-        listening = listening_inodes(self.port)
-        return bool(listening) and listening <= {inode for pid in self.pids for inode in socket_inodes(pid)}
+        """Return whether this very process, and no other, listens on its ports."""
+        listening = [listening_inodes(port) for port in self.ports]
+        own = {inode for pid in self.pids for inode in socket_inodes(pid)}
+        return all(each and each <= own for each in listening)
 
     def output(self) -> str:
         """Return the last 4 KiB of what the server printed."""
@@ -176,64 +204,22 @@ class ServerProcess:
     def end(self) -> int | None:
         """End the server: the signal of its manifest, then SIGKILL; wait until its port is free. Returns its exit status."""
         if self._sandbox is None:
+            self._held.close()
             return None
         for pid in self.first_pids:
-            _signal(pid, signal.Signals[f"SIG{self.artifact.server.launch.stop_signal}"])
+            signal_to(pid, signal.Signals[f"SIG{self.artifact.server.launch.stop_signal}"])
         try:
             self._sandbox.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             # Killing the sandbox's own process 1 takes everything in its process namespace with it.
-            for process in [*_children(self._sandbox.pid), self._sandbox.pid]:
-                _signal(process, signal.SIGKILL)
+            for process in [*children(self._sandbox.pid), self._sandbox.pid]:
+                signal_to(process, signal.SIGKILL)
             self._sandbox.wait()
         deadline = time.monotonic() + _END_TIMEOUT_S
-        while listening_inodes(self.port) and time.monotonic() < deadline:
+        while any(map(listening_inodes, self.ports)) and time.monotonic() < deadline:
             time.sleep(0.01)
+        self._held.close()
         return self.exit_status
-
-
-def descendants(pid: int) -> list[int]:
-    """Return the processes below a sandbox, without bubblewrap's own, and those that are still to become their program."""
-    found = []
-    for child in _children(pid):
-        with contextlib.suppress(psutil.Error):
-            if psutil.Process(child).name() not in ("bwrap", "taskset", "prlimit"):
-                found.append(child)
-    return found
-
-
-def first_of(pids: list[int]) -> list[int]:
-    """Return the processes of a sandbox that none of the others started."""
-    found = []
-    for pid in pids:
-        with contextlib.suppress(psutil.Error):
-            if psutil.Process(pid).ppid() not in pids:
-                found.append(pid)
-    return found
-
-
-def _children(pid: int) -> list[int]:
-    """Return the processes below one, at any depth.
-
-    The kernel lists the children of a thread (proc(5)). psutil reads every process of the machine instead: 4 ms in the middle of a window.
-    """
-    found: list[int] = []
-    try:
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            for child in map(int, (thread / "children").read_text().split()):
-                found += [child, *_children(child)]
-    except FileNotFoundError:
-        if not _LISTS_CHILDREN and psutil.pid_exists(pid):
-            with contextlib.suppress(psutil.Error):
-                return [process.pid for process in psutil.Process(pid).children(recursive=True)]
-    except OSError:
-        pass  # it ended meanwhile
-    return found
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(psutil.Error):
-        psutil.Process(pid).send_signal(number)
 
 
 def _fill(word: str, values: dict[str, int]) -> str:

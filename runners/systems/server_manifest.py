@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from runners.core.errors import WrkbookError
 from runners.core.records import Hue, System, label_of
 from runners.core.run_manifest import Shade
-from runners.core.workloads import check_mixes
+from runners.core.workloads import WORKLOADS, check_mixes
 from runners.systems.manifest_tables import NAME, Build, Line, Service, Start, Strict, Variant
 
 # Connections that a server keeps to its backend for each of its CPUs, and in all: with more than 24 CPUs fewer for each, so that the
@@ -81,6 +81,8 @@ class Server(Strict):
             raise ValueError("start: every server needs one, and a load generator has none")
         if bool(self.serves) == (self.role == "generator") and self.role != "backend":
             raise ValueError("serves: every server needs at least one workload, and a load generator has none")
+        if self.start and any(WORKLOADS[each.workload].tls for each in self.serves) and not self.start.uses_tls:
+            raise ValueError("serves: with TLS, the start command must pass {tls_port} on")
         if both := sorted(set(self.variants) & set(self.codecs)):
             raise ValueError(f"variants: {both[0]} is the name of a codec")
         if self.variants and self.start is None:

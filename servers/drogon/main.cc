@@ -32,6 +32,7 @@ constexpr size_t kIdleSeconds = 120;
 struct Arguments {
   uint16_t port = 0;
   uint16_t threads = 0;
+  uint16_t tls_port = 0;      // with TLS; none: without
   uint16_t backend_port = 0;  // of PostgreSQL; none: there is no database
   uint16_t pool = 10;         // connections to it, in all
 };
@@ -53,6 +54,8 @@ std::optional<Arguments> parse(int argc, char** argv) {
       arguments.port = *number;
     } else if (option == "--threads") {
       arguments.threads = *number;
+    } else if (option == "--tls-port") {
+      arguments.tls_port = *number;
     } else if (option == "--backend-port") {
       arguments.backend_port = *number;
     } else if (option == "--pool") {
@@ -98,13 +101,17 @@ void disable_delay(int socket) {
 int main(int argc, char** argv) {
   const auto arguments = parse(argc, argv);
   if (!arguments) {
-    std::fprintf(stderr, "usage: %s --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS]\n",
-                 argv[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s --port PORT --threads THREADS [--tls-port PORT] [--backend-port PORT] [--pool CONNECTIONS]\n",
+        argv[0]);
     return 2;
   }
-  if (const int error = try_port(arguments->port)) {
-    std::fprintf(stderr, "%s: 127.0.0.1:%d: %s\n", argv[0], arguments->port, std::strerror(error));
-    return 1;
+  for (const uint16_t port : {arguments->port, arguments->tls_port}) {
+    if (const int error = port ? try_port(port) : 0) {
+      std::fprintf(stderr, "%s: 127.0.0.1:%d: %s\n", argv[0], port, std::strerror(error));
+      return 1;
+    }
   }
   raise_descriptor_limit();
 
@@ -119,6 +126,11 @@ int main(int argc, char** argv) {
   }
   if (arguments->backend_port) register_database(arguments->backend_port, arguments->pool, arguments->threads);
   register_routes();
+  if (arguments->tls_port) {
+    // Drogon sets the least version itself, after these settings of OpenSSL.
+    drogon::app().addListener("127.0.0.1", arguments->tls_port, true, "/run/tls/certificate.pem", "/run/tls/key.pem",
+                              false, {{"Protocol", "-TLSv1.2"}});
+  }
   drogon::app()
       .setLogLevel(trantor::Logger::kError)
       .addListener("127.0.0.1", arguments->port)

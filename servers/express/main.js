@@ -5,7 +5,7 @@
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
 
-const USAGE = 'usage: main.js --port PORT --threads PROCESSES';
+const USAGE = 'usage: main.js --port PORT --threads PROCESSES [--tls-port PORT]';
 
 const settings = readSettings(process.argv.slice(2));
 if (settings.threads > 1 && cluster.isPrimary) {
@@ -13,16 +13,24 @@ if (settings.threads > 1 && cluster.isPrimary) {
 } else {
   // Not above: a primary needs none of what serves.
   const { serve } = await import('./serve.js');
-  serve(settings.port);
+  serve(settings);
 }
 
 function readSettings(words) {
   try {
     const { values } = parseArgs({
       args: words,
-      options: { port: { type: 'string' }, threads: { type: 'string' } },
+      options: {
+        port: { type: 'string' },
+        threads: { type: 'string' },
+        'tls-port': { type: 'string', default: '0' },
+      },
     });
-    return { port: wholeNumber(values, 'port', 1, 65_535), threads: wholeNumber(values, 'threads', 1, 1024) };
+    return {
+      port: wholeNumber(values, 'port', 1, 65_535),
+      threads: wholeNumber(values, 'threads', 1, 1024),
+      tlsPort: wholeNumber(values, 'tls-port', 0, 65_535),
+    };
   } catch (error) {
     console.error(`${error.message}\n${USAGE}`);
     process.exit(2);

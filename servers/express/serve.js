@@ -1,9 +1,12 @@
-/** A process that serves: an HTTP server on 127.0.0.1 that ends in order. */
+/** A process that serves: an HTTP server on 127.0.0.1, with and without TLS, that ends in order. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { application } from './app.js';
 
 const POSTS = '/contract/posts.json';
+const CERTIFICATE = '/run/tls/certificate.pem';
+const KEY = '/run/tls/key.pem';
 
 // As many connections may wait to be accepted as the kernel allows (net.core.somaxconn).
 const BACKLOG = 65_535;
@@ -11,23 +14,28 @@ const BACKLOG = 65_535;
 const GRACE_MS = 500;
 
 /** Serve until a signal ends the process. */
-export function serve(port) {
-  const server = httpServer(application(JSON.parse(readFileSync(POSTS, 'utf8')).posts));
-  endOnSignal(server);
-  listen(server, port);
+export function serve({ port, tlsPort }) {
+  const servers = httpServers(application(JSON.parse(readFileSync(POSTS, 'utf8')).posts), port, tlsPort);
+  endOnSignal([...servers.keys()]);
+  for (const [server, at] of servers) {
+    listen(server, at);
+  }
 }
 
-/** A server for this handler, not yet listening. */
-function httpServer(handler) {
-  return createServer(
-    {
-      // A connection may be silent between its requests for as long as it likes: node's 5 s would cut those of a slow
-      // load, or of many connections. Half a request is given up after the default minute.
-      keepAliveTimeout: 0,
-      headersTimeout: 60_000,
-    },
-    handler,
-  );
+/** The servers for this handler, not yet listening, each with its port: one, and with TLS a second one. */
+function httpServers(handler, port, tlsPort) {
+  const options = {
+    // A connection may be silent between its requests for as long as it likes: node's 5 s would cut those of a slow
+    // load, or of many connections. Half a request is given up after the default minute.
+    keepAliveTimeout: 0,
+    headersTimeout: 60_000,
+  };
+  const servers = new Map([[createServer(options, handler), port]]);
+  if (tlsPort !== 0) {
+    const [cert, key] = [readFileSync(CERTIFICATE), readFileSync(KEY)];
+    servers.set(createTlsServer({ ...options, cert, key, minVersion: 'TLSv1.3' }, handler), tlsPort);
+  }
+  return servers;
 }
 
 /** Listen; a port that is taken ends the process with status 1. */
@@ -43,11 +51,12 @@ function listen(server, port) {
  * End with status 0 on SIGTERM or SIGINT: idle connections are closed at once, those with a request under way when it is
  * answered, and all that are left half a second later.
  */
-function endOnSignal(server) {
+function endOnSignal(servers) {
   const end = () => {
-    server.close(() => process.exit(0));
+    const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    Promise.all(closed).then(() => process.exit(0));
     setTimeout(() => {
-      server.closeAllConnections();
+      servers.forEach((server) => server.closeAllConnections());
       process.exit(0);
     }, GRACE_MS);
   };

@@ -2,9 +2,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"flag"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -18,10 +22,13 @@ import (
 	"shared/cpuprofile"
 )
 
-const usage = "usage: server --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS] [--cpuprofile FILE]"
+const usage = "usage: server --port PORT --threads THREADS [--tls-port PORT] [--backend-port PORT] [--pool CONNECTIONS] [--cpuprofile FILE]"
+
+const certificate, key = "/run/tls/certificate.pem", "/run/tls/key.pem"
 
 type options struct {
 	port, threads     int
+	tlsPort           int
 	backendPort, pool int
 	cpuProfile        string
 }
@@ -32,6 +39,7 @@ func main() {
 	var o options
 	flags.IntVar(&o.port, "port", 0, "TCP port on 127.0.0.1")
 	flags.IntVar(&o.threads, "threads", 0, "threads that run Go code")
+	flags.IntVar(&o.tlsPort, "tls-port", 0, "TCP port on 127.0.0.1 for TLS; 0: none")
 	flags.IntVar(&o.backendPort, "backend-port", 0, "PostgreSQL's port on 127.0.0.1; 0: there is none")
 	flags.IntVar(&o.pool, "pool", 10, "most connections to PostgreSQL")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file for a CPU profile of the whole run")
@@ -39,7 +47,7 @@ func main() {
 		os.Exit(2)
 	}
 	if flags.NArg() > 0 || o.port < 1 || o.port > 65535 || o.threads < 1 ||
-		o.backendPort < 0 || o.backendPort > 65535 || o.pool < 1 || o.pool > 10_000 {
+		o.tlsPort < 0 || o.tlsPort > 65535 || o.backendPort < 0 || o.backendPort > 65535 || o.pool < 1 || o.pool > 10_000 {
 		flags.Usage()
 		os.Exit(2)
 	}
@@ -66,11 +74,23 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: newHandler(posts, database), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{
+		Handler:           newHandler(posts, database),
+		ReadHeaderTimeout: time.Minute,
+		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS13},
+		ErrorLog:          log.New(notOfHandshakes{os.Stderr}, "", 0),
+	}
 	stop, release := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer release()
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
 	go func() { failed <- server.Serve(listener) }()
+	if o.tlsPort != 0 {
+		encrypted, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.tlsPort)))
+		if err != nil {
+			return err
+		}
+		go func() { failed <- server.ServeTLS(encrypted, certificate, key) }()
+	}
 	select {
 	case err = <-failed:
 		return err
@@ -83,4 +103,14 @@ func run(o options) error {
 		return server.Close()
 	}
 	return nil
+}
+
+// notOfHandshakes writes what goes wrong, but for handshakes that a client broke off.
+type notOfHandshakes struct{ io.Writer }
+
+func (w notOfHandshakes) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("TLS handshake error")) {
+		return len(line), nil
+	}
+	return w.Writer.Write(line)
 }

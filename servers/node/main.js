@@ -5,7 +5,7 @@
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
 
-const USAGE = 'usage: main.js --port PORT --threads PROCESSES [--database-port PORT] [--pool CONNECTIONS]';
+const USAGE = 'usage: main.js --port PORT --threads PROCESSES [--tls-port PORT] [--database-port PORT] [--pool CONNECTIONS]';
 
 const settings = readSettings(process.argv.slice(2));
 if (settings.threads > 1 && cluster.isPrimary) {
@@ -23,6 +23,7 @@ function readSettings(words) {
       options: {
         port: { type: 'string' },
         threads: { type: 'string' },
+        'tls-port': { type: 'string', default: '0' },
         'database-port': { type: 'string', default: '0' },
         pool: { type: 'string', default: '10' },
       },
@@ -31,6 +32,7 @@ function readSettings(words) {
     return {
       port: wholeNumber(values, 'port', 1, 65_535),
       threads,
+      tlsPort: wholeNumber(values, 'tls-port', 0, 65_535),
       databasePort: wholeNumber(values, 'database-port', 0, 65_535),
       // Each process has its share of the connections that the whole server may keep.
       connections: Math.floor(wholeNumber(values, 'pool', threads, 100_000) / threads),

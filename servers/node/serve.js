@@ -1,11 +1,14 @@
-/** A process that serves: an HTTP server on 127.0.0.1 that ends in order. */
+/** A process that serves: an HTTP server on 127.0.0.1, with and without TLS, that ends in order. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { blog } from './blog.js';
 import { openDatabase } from './database.js';
 import { handler } from './routes.js';
 
 const POSTS = '/contract/posts.json';
+const CERTIFICATE = '/run/tls/certificate.pem';
+const KEY = '/run/tls/key.pem';
 
 // As many connections may wait to be accepted as the kernel allows (net.core.somaxconn).
 const BACKLOG = 65_535;
@@ -13,25 +16,30 @@ const BACKLOG = 65_535;
 const GRACE_MS = 500;
 
 /** Serve until a signal ends the process; `connections` is how many this process may keep to the database. */
-export function serve({ port, databasePort, connections }) {
+export function serve({ port, tlsPort, databasePort, connections }) {
   const page = blog(JSON.parse(readFileSync(POSTS, 'utf8')).posts);
   const database = openDatabase(databasePort, connections);
-  const server = httpServer(handler(database, page));
-  endOnSignal(server, database.close);
-  listen(server, port);
+  const servers = httpServers(handler(database, page), port, tlsPort);
+  endOnSignal([...servers.keys()], database.close);
+  for (const [server, at] of servers) {
+    listen(server, at);
+  }
 }
 
-/** A server for this handler, not yet listening. */
-function httpServer(handler) {
-  return createServer(
-    {
-      // A connection may be silent between its requests for as long as it likes: node's 5 s would cut those of a slow
-      // load, or of many connections. Half a request is given up after the default minute.
-      keepAliveTimeout: 0,
-      headersTimeout: 60_000,
-    },
-    handler,
-  );
+/** The servers for this handler, not yet listening, each with its port: one, and with TLS a second one. */
+function httpServers(handler, port, tlsPort) {
+  const options = {
+    // A connection may be silent between its requests for as long as it likes: node's 5 s would cut those of a slow
+    // load, or of many connections. Half a request is given up after the default minute.
+    keepAliveTimeout: 0,
+    headersTimeout: 60_000,
+  };
+  const servers = new Map([[createServer(options, handler), port]]);
+  if (tlsPort !== 0) {
+    const [cert, key] = [readFileSync(CERTIFICATE), readFileSync(KEY)];
+    servers.set(createTlsServer({ ...options, cert, key, minVersion: 'TLSv1.3' }, handler), tlsPort);
+  }
+  return servers;
 }
 
 /** Listen; a port that is taken ends the process with status 1. */
@@ -49,11 +57,14 @@ function listen(server, port) {
  *
  * @param {() => Promise<void>} release is called when nobody is connected any more
  */
-function endOnSignal(server, release) {
+function endOnSignal(servers, release) {
   const end = () => {
-    server.close(() => release().finally(() => process.exit(0)));
+    const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    Promise.all(closed)
+      .then(release)
+      .finally(() => process.exit(0));
     setTimeout(() => {
-      server.closeAllConnections();
+      servers.forEach((server) => server.closeAllConnections());
       process.exit(0);
     }, GRACE_MS);
   };

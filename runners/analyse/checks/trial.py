@@ -11,6 +11,7 @@ from runners.analyse.usage import Windows, complete_samples, seen_by_probes
 from runners.core.load import ERRORS_TOLERANCE, LoadResult
 from runners.core.records import WINDOW, Bottleneck, Check
 from runners.core.trial_record import TrialRecord, Verification
+from runners.core.workloads import WORKLOADS
 
 SATURATED_FRACTION = 0.95
 # Tolerance of a load generator's virtual clock in time slices.
@@ -29,8 +30,9 @@ def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     checks += [backend_work] if record.work_per_request else []
     checks += [response_size]
     checks += [connections_open, errors_by_kind] if planned_connections(record) else [errors]
-    # At a fixed rate connections are not always busy, as Little's law has it.
-    checks += [offered] if any(raw.load.rate_rps for raw, _ in windows) else [little]
+    # At a fixed rate, or while they are opened, connections are not always busy, as Little's law has it.
+    idle = WORKLOADS[record.workload_name].closes
+    checks += [offered] if any(raw.load.rate_rps for raw, _ in windows) else [] if idle else [little]
     checks += [schedule] if any(result.lateness for _, result in windows) else []
     checks += [pinning, steal, other_load, throttling, memory_pressure, warm_up, generator_warnings]
     return [check(record, windows) for check in checks]

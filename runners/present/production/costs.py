@@ -47,7 +47,11 @@ def sentences(found: pd.DataFrame) -> list[str]:
 def sizes(results: Results) -> str:
     """Return a sentence about the sizes of responses with an addition: libraries may differ at equal settings."""
     trials = results.trials
-    rows = trials[trials["workload_name"].isin([name for name, about in WORKLOADS.items() if about.headers])]
+    rows = trials[
+        trials["workload_name"].isin(
+            [name for name, about in WORKLOADS.items() if about.response.get("coding") == "gzip"]
+        )
+    ]
     rows = without_control(rows[rows["kind"] == WINDOW])
     each = (rows.groupby("system")["read_bytes"].sum() / rows.groupby("system")["requests_count"].sum()).dropna()
     if len(each) < 2:

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use workloads::blog::Posts;
 use workloads::database::Database;
 use workloads::options::{Options, USAGE};
+use workloads::tls;
 
 use crate::routes::Shared;
 
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
 async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     // They live as long as the process.
     let posts: &'static Posts = Box::leak(Box::new(Posts::read("/contract/posts.json")?));
-    let Options { port: _, threads, backend_port, pool } = options;
+    let Options { threads, backend_port, pool, .. } = options;
     let workers = Arc::new(AtomicUsize::new(0));
     let terminate = signal(SignalKind::terminate())?;
     let interrupt = signal(SignalKind::interrupt())?;
@@ -59,7 +60,11 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
     .keep_alive(KeepAlive::Os)
     .client_request_timeout(Duration::ZERO)
     .disable_signals()
-    .bind(options.address())?
+    .bind(options.address())?;
+    let server = match options.tls_address() {
+        Some(address) => server.bind_rustls_0_23(address, tls::settings()?)?,
+        None => server,
+    }
     .run();
     actix_web::rt::spawn(stop_at_signal(server.handle(), terminate, interrupt));
     Ok(server.await?)

@@ -9,6 +9,7 @@ pub mod greeting;
 mod members;
 pub mod options;
 pub mod request;
+pub mod tls;
 
 use std::borrow::Cow;
 use std::fmt::Display;

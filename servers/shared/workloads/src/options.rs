@@ -7,21 +7,24 @@ use std::net::{Ipv4Addr, SocketAddr};
 pub struct Options {
     pub port: u16,
     pub threads: usize,
+    /// Where it listens with TLS; 0: nowhere.
+    pub tls_port: u16,
     pub backend_port: u16,
     pub pool: usize,
 }
 
-pub const USAGE: &str = "usage: server --port PORT --threads THREADS [--backend-port PORT] [--pool CONNECTIONS]";
+pub const USAGE: &str = "usage: server --port PORT --threads THREADS [--tls-port PORT] [--backend-port PORT] [--pool CONNECTIONS]";
 
 impl Options {
     /// Read the arguments that follow the program's name; None when they are wrong.
     pub fn parse(mut words: impl Iterator<Item = String>) -> Option<Self> {
-        let mut options = Self { port: 0, threads: 0, backend_port: 0, pool: 10 };
+        let mut options = Self { port: 0, threads: 0, tls_port: 0, backend_port: 0, pool: 10 };
         while let Some(name) = words.next() {
             let value = words.next()?;
             match name.as_str() {
                 "--port" => options.port = value.parse().ok()?,
                 "--threads" => options.threads = value.parse().ok()?,
+                "--tls-port" => options.tls_port = value.parse().ok()?,
                 "--backend-port" => options.backend_port = value.parse().ok()?,
                 "--pool" => options.pool = value.parse().ok()?,
                 _ => return None,
@@ -33,6 +36,11 @@ impl Options {
     /// Return the address to listen on.
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    /// Return the address to listen on with TLS.
+    pub fn tls_address(&self) -> Option<SocketAddr> {
+        (self.tls_port > 0).then(|| (Ipv4Addr::LOCALHOST, self.tls_port).into())
     }
 }
 
@@ -46,8 +54,8 @@ mod tests {
 
     #[test]
     fn port_and_threads_are_required() {
-        let expected = Options { port: 80, threads: 2, backend_port: 5432, pool: 20 };
-        assert_eq!(parsed("--port 80 --threads 2 --backend-port 5432 --pool 20"), Some(expected));
+        let expected = Options { port: 80, threads: 2, tls_port: 443, backend_port: 5432, pool: 20 };
+        assert_eq!(parsed("--port 80 --threads 2 --tls-port 443 --backend-port 5432 --pool 20"), Some(expected));
         for wrong in [
             "",
             "--port 80",
