@@ -45,7 +45,7 @@ def cache_folder() -> Path:
 
 def certificate_path() -> Path:
     """Return the file of the certificate that all servers show over TLS; :mod:`runners.systems.certificate` makes it."""
-    return cache_folder() / "tls" / "certificate.pem"
+    return cache_folder() / "certificate" / "certificate.pem"
 
 
 @contextmanager

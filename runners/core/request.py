@@ -11,7 +11,7 @@ Tls = Literal["", "kept", "full", "resumed"]
 """How a request is encrypted: not at all; on kept connections; on a new one with a full handshake, or with that of an earlier session."""
 
 CLOSE: Header = ("Connection", "close")
-"""The header that asks the server to end the connection after its response."""
+"""The header that requests the end of the connection after the response."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ _ALL = (
         dynamic="clock",
         size_tolerance=0.03,
     ),
-    _greeting("json-new", "JSON, new connections", "json closes the connection when that is asked"),
+    _greeting("json-new", "JSON, new connections", "json closes the connection when that is requested"),
     _greeting("tls", "JSON over TLS", "json says hello over TLS", "json", "TLS on kept connections", "kept"),
     _greeting(
         "tls-new",

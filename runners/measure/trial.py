@@ -63,10 +63,8 @@ class Trial:
         """Send the trial's own request once and compare the response with the contract."""
         if not self.ready:
             return
-        workload, body = self.cell.workload, self.request.posted
-        probe = quick_check(
-            self.process.url_of(self.request.tls), self.service, body, path_parameters(workload), workload.count
-        )
+        workload, url = self.cell.workload, self.process.url_of(self.request.tls)
+        probe = quick_check(url, self.service, self.request.posted, path_parameters(workload), workload.count)
         found = Verification(
             response_bytes=probe.response_bytes, body_bytes=probe.body_bytes, difference=probe.difference
         )
@@ -105,9 +103,8 @@ class Trial:
         load = load or self.load(settings)
         if not self.ready:
             return
-        if load.connections >= LEAST_WATCHED and (
-            short := wait_for_ports(self.process.port_of(self.request.tls), load.connections)
-        ):
+        port = self.process.port_of(self.request.tls)
+        if load.connections >= LEAST_WATCHED and (short := wait_for_ports(port, load.connections)):
             self.fail("ports", short)
             return
         self.add(settings, in_one_piece(settings.source, self.target, load, kind))

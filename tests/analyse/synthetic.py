@@ -105,7 +105,7 @@ def trial(block: int, system: str, workload: str, rates: list[float], **about) -
         codec=codec or None,
         control=system == CONTROL,
         workload=workload,
-        workload_name=name,
+        workload_name=name.partition("@")[0],
         operations=int(operations) if operations else None,
         count=None,
         shape=LoadProfile(),

@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import re
+import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -65,7 +66,7 @@ _ROUTES = {
 
 
 @contextmanager
-def serving(*faults: str) -> Iterator[str]:
+def serving(*faults: str, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """Run a server with such faults; yields its base URL."""
 
     class Handler(_Handler):
@@ -73,10 +74,12 @@ def serving(*faults: str) -> Iterator[str]:
         standing_still = threading.Lock()
 
     server = _Server(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http{'' if tls is None else 's'}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
@@ -87,6 +90,9 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
     daemon_threads = True
     block_on_close = False
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing of clients that break off."""
 
 
 class _Handler(Resources, BaseHTTPRequestHandler):
@@ -222,7 +228,7 @@ class _Handler(Resources, BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(body)))
         if "closes" in self.wrong:
             self.close_connection = True
-        if self.close_connection and "closes" not in self.wrong:
+        if self.close_connection and "closes" not in self.wrong and "keeps what is to be closed" not in self.wrong:
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)

@@ -55,8 +55,21 @@ def test_headers_of_a_request_are_those_of_the_command():
     assert words[words.index("--header") + 1] == "Accept-Encoding: gzip"
 
 
+@pytest.mark.parametrize(("workload", "libraries"), [("tls", 0), ("tls-new", 1), ("tls-resumed", 0), ("json", 0)])
+def test_requests_over_tls_name_it_in_the_url_and_a_full_handshake_loads_what_forgets_sessions(workload, libraries):
+    request = contract_request("/json", Workload(workload), "pretty", 1)
+    words = Wrk().command(request, LOAD, "127.0.0.1", 21400)
+    assert f"http{'s' if request.tls else ''}://127.0.0.1:21400/json" in words
+    assert ("Connection: close" in words) == (workload in ("tls-new", "tls-resumed"))
+    assert len(Wrk().libraries(request)) == libraries
+
+
 @pytest.mark.parametrize("tool", [Autocannon(), PerfGauge(), Paceload()], ids=lambda tool: tool.name)
-@pytest.mark.parametrize("request_", [MIXED, Request("GET", "/", headers=(("A", "b"),))], ids=["mix", "headers"])
+@pytest.mark.parametrize(
+    "request_",
+    [MIXED, Request("GET", "/", headers=(("A", "b"),)), Request("GET", "/", tls="kept")],
+    ids=["mix", "headers", "tls"],
+)
 def test_other_tools_refuse_what_they_cannot_send(tool, request_):
     with pytest.raises(GeneratorError, match="use wrk for"):
         tool.command(request_, LOAD, "127.0.0.1", 21400)

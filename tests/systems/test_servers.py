@@ -38,11 +38,12 @@ def services(process):
 
 @pytest.mark.quiet  # it judges delays, too
 def test_it_keeps_every_golden_vector(server):
-    assert [str(finding) for finding in check(server.url, services(server))] == []
+    assert [str(finding) for finding in check(server.url, services(server), tls_url=server.tls_url)] == []
 
 
 def test_it_listens_on_loopback_only_and_nobody_else_does(server):
-    assert listening_addresses(server.port) == {LOOPBACK_AS_THE_KERNEL_WRITES_IT}
+    for port in server.ports:
+        assert listening_addresses(port) == {LOOPBACK_AS_THE_KERNEL_WRITES_IT}
     assert server.listens()
 
 
