@@ -6,11 +6,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-import numpy as np
-import pandas as pd
-
 from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
+from runners.analyse.usage import cpu_per_request
 from runners.core.records import GENERATOR_LIMITED, Interval, System
 
 Decision = Literal["no regression", "regression", "undecided"]
@@ -59,7 +57,7 @@ class Change:
 
 def changes(results: Results, before: str) -> list[Change]:
     """Return the change of each cell that was measured at both revisions; `before` is the name of the other build."""
-    spent = _cpu_per_request(results)
+    spent = cpu_per_request(results.usage)
     cells = results.cells[results.cells["status"] == "ok"].set_index(["system", "workload"])
     found = []
     for system in results.manifest.systems.values():
@@ -76,13 +74,6 @@ def changes(results: Results, before: str) -> list[Change]:
             bound = bool({cells.at[now, "bottleneck"], cells.at[then, "bottleneck"]} & GENERATOR_LIMITED)
             found.append(Change(system.name, workload, rates.interval, cpu, memory, rates.blocks_count, bound))
     return found
-
-
-def _cpu_per_request(results: Results) -> pd.Series:
-    """Return the CPU time per request of each launch, in seconds; its index is system, workload and block."""
-    rows = results.usage[(results.usage["role"] == "server") & (results.usage["cpu_per_request_s"] > 0)]
-    logs = np.log(rows["cpu_per_request_s"].astype(float))
-    return np.exp(logs.groupby([rows[name] for name in ("system", "workload", "block")]).mean())
 
 
 def _known(value: Any) -> Any:  # noqa: ANN401  (of whatever kind a field is)

@@ -207,3 +207,13 @@ def read_builds(run: Run) -> pd.DataFrame:
     columns = ["system", "cold_s", "warm_s", "incremental_s", "changed", "output_bytes", "failure"]
     found = pd.DataFrame(rows, columns=columns)
     return found.assign(**{name: found[name].astype(object).fillna("") for name in ("changed", "failure")})
+
+
+def cpu_per_request(usage: pd.DataFrame) -> pd.Series:
+    """Return the server's CPU time per request of each launch, in seconds: the geometric mean of its windows.
+
+    The index is system, workload and block.
+    """
+    rows = usage[(usage["role"] == "server") & (usage["cpu_per_request_s"] > 0)]
+    logs = np.log(rows["cpu_per_request_s"].astype(float))
+    return np.exp(logs.groupby([rows[name] for name in ("system", "workload", "block")]).mean())

@@ -1,4 +1,4 @@
-"""Notebook 10 as a user runs it, with two systems in the quick profile: the cost of compression, and the mix with its database."""
+"""Notebook 10 as a user runs it, with two systems in the quick profile: the costs of compression and TLS, and the mix with its database."""
 
 import json
 
@@ -22,12 +22,18 @@ def shaped(tmp_path_factory):
     return data / "processed"
 
 
-def test_compression_costs_throughput_and_the_mix_is_that_of_the_contract(shaped):
+def test_compression_and_encryption_are_measured_and_the_mix_is_that_of_the_contract(shaped):
     folder = shaped / EXPERIMENT / "e2e"
     cells = {
         (row["system"], row["workload"]): row for row in json.loads((folder / "summary.json").read_text())["cells"]
     }
-    assert set(cells) >= {("gin", "mixed"), ("gin", "gzip"), ("node", "gzip"), ("node", "json1000")}
+    assert set(cells) >= {
+        ("gin", "mixed"),
+        ("gin", "gzip"),
+        ("node", "gzip"),
+        ("node", "json1000"),
+        ("node", "tls-resumed"),
+    }
     assert ("node", "mixed") not in cells
     trials = pd.read_parquet(folder / "trials.parquet")
     sent = trials.loc[trials["workload"] == "mixed", [f"sent_{name}_count" for name in SHARES]].sum()
@@ -42,7 +48,8 @@ def test_the_report_shows_its_charts_and_tables_at_any_width(shaped, tmp_path, w
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(f"file:///src/{EXPERIMENT}/e2e/report.html")
         assert errors == []
-        assert page.get_by_text("With gzip compression throughput").count() >= 1
+        assert page.get_by_text("Gzip compression multiplies CPU time by").count() >= 1
+        assert page.get_by_text("A full TLS handshake multiplies CPU time by").count() >= 1
         assert page.get_by_text("The mix is 30 % text").count() == 1
         assert page.locator(".wb-panels svg").count() >= 3
         said = page.locator(".wb-sentence").all_text_contents()

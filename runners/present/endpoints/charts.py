@@ -52,7 +52,7 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
     counts = [int(without_control(own_load(cells))["workload"].eq(workload).sum()) for workload in found]
     chart, axes = panels(
         [title_of(cells, *column) for column in found.items()],
-        [count + (not published.empty) for count in counts],
+        [count + published["workload"].eq(name).any() for count, name in zip(counts, found, strict=True)],
         title="Requests per second, by endpoint",
         caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hollow and ≥: the load generator was the limit."
         + ("" if published.empty else f"\n{_DASHED}"),
@@ -73,9 +73,9 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
             for place, shape in enumerate(planned):
                 cell = cell_of(cells, system, labelled(cells, workload, shape))
                 _rate_bar(ax, row, (place, len(planned)), cell, factor, style_of[system], system)
-        if not published.empty:
+        if not rows.empty:
             _published_bar(ax, len(order), rows, factor)
-        name_rows(ax, [*order, *([] if published.empty else [_PUBLISHED])])
+        name_rows(ax, [*order, *([] if rows.empty else [_PUBLISHED])])
     return chart
 
 
@@ -102,8 +102,6 @@ def _rate_bar(
 
 
 def _published_bar(ax: Axes, row: int, rows: pd.DataFrame, factor: float) -> None:
-    if rows.empty:
-        ax.text(0, row, " ? (not published)", va="center", color=QUIET, fontsize=9)
     for found in rows.to_dict("records"):
         value = found["throughput_rps"] / factor
         bar = ax.barh(row, value, BAR, facecolor="none", edgecolor=QUIET, linestyle="--")

@@ -1,22 +1,22 @@
-"""The cost of what a workload adds to another one: the throughput of the plain one over its own, system by system."""
+"""The cost of what a workload adds to another one: CPU time per request, system by system."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pandas as pd
 
+from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED, WINDOW, Interval
+from runners.analyse.usage import cpu_per_request
+from runners.core.records import WINDOW
 from runners.core.units import RATIOS, amount, format_size, quantity
 from runners.core.workloads import WORKLOADS
 from runners.present.kit.frames import cell_of, measured, ordered, without_control
 from runners.present.kit.rows import beside, by_value, drawn, log_axis, name_rows, point
 from runners.present.kit.theme import INK, QUIET, Chart, panels, styles, themed
-from runners.present.kit.wording import changes
-from runners.stats.estimates import interval_columns, interval_in
+from runners.present.kit.wording import factor, sentence
+from runners.stats.estimates import interval_columns
 
-_COLUMNS = ["adds", "system", *interval_columns("ratio"), "bounded"]
+_COLUMNS = ["adds", "system", *interval_columns("ratio")]
 
 
 def costs(results: Results) -> pd.DataFrame:
@@ -24,24 +24,32 @@ def costs(results: Results) -> pd.DataFrame:
 
     Columns
     -------
-    adds (what it adds), system; ratio with its interval: throughput without it over throughput with it, from the same blocks; bounded:
-    whether the load generator was the limit of one of the two.
+    adds (what it adds), system; ratio with its interval: CPU time per request with it over that without it, by blocks that have both.
+    The server's CPU time, and not the throughput: of a new connection the load generator has more work than the server.
     """
-    rows = []
+    spent, rows = cpu_per_request(results.usage), []
     cells = without_control(measured(results.cells))
     for row in cells.to_dict("records"):
         about, system = WORKLOADS[row["workload_name"]], row["system"]
-        plain = cell_of(cells, system, about.plain) if about.plain else None
-        if plain is not None:
-            ratio = results.paired((system, about.plain), (system, row["workload"])).interval
-            bounded = bool({row["bottleneck"], plain["bottleneck"]} & GENERATOR_LIMITED)
-            rows.append((about.adds, system, ratio.value, ratio.low, ratio.high, bounded))
-    return pd.DataFrame(rows, columns=_COLUMNS)
+        if about.plain and cell_of(cells, system, about.plain) is not None:
+            sides = (of_cell(spent, system, workload) for workload in (row["workload"], about.plain))
+            ratio = compare_sides(*sides).interval
+            rows.append((about.adds, system, ratio.value, ratio.low, ratio.high))
+    return pd.DataFrame(rows, columns=_COLUMNS).dropna(subset="ratio")
 
 
 def sentences(found: pd.DataFrame) -> list[str]:
-    """Return a sentence for each addition: by how much throughput falls, at most and at least."""
-    return [changes(f"With {adds} throughput", _by_system(rows)) for adds, rows in found.groupby("adds", sort=False)]
+    """Return a sentence for each addition: how much more CPU time a request needs, at least and at most."""
+    return [_needs(str(adds), rows) for adds, rows in found.groupby("adds", sort=False)]
+
+
+def _needs(adds: str, rows: pd.DataFrame) -> str:
+    order = by_value(rows, "ratio", largest_first=False).to_dict("records")
+    least, most = (
+        (factor(row["ratio"], row["ratio_low"], row["ratio_high"]), row["system"]) for row in (order[0], order[-1])
+    )
+    first = f"{adds[0].upper()}{adds[1:]} multiplies CPU time by {least[0]} with {least[1]}"
+    return sentence(first, f", and by {most[0]} with {most[1]}" if len(order) > 1 else "")
 
 
 def sizes(results: Results) -> str:
@@ -60,21 +68,16 @@ def sizes(results: Results) -> str:
     return f"A compressed response has {ends[0]} to {ends[1]}: libraries differ at the same level."
 
 
-def _by_system(rows: pd.DataFrame) -> Mapping[str, Interval]:
-    return {row["system"]: interval_in(row, "ratio") for row in rows.to_dict("records")}
-
-
 @themed
 def chart(found: pd.DataFrame, cells: pd.DataFrame) -> Chart:
-    """Chart the throughput without over that with each addition: a panel an addition, a point a system; log axis."""
+    """Chart the CPU time per request with over that without each addition: a panel an addition, a point a system; log axis."""
     additions = ordered(found["adds"])
     drawing, axes = panels(
         [f"Cost of {adds}" for adds in additions],
         [int((found["adds"] == adds).sum()) for adds in additions],
-        title="How many times as many requests are completed without it",
-        caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis. "
-        "Hollow: the load generator was the limit of one side.",
-        description="Forest plot of throughput without over throughput with an addition: "
+        title="How many times as much CPU time a request needs with it",
+        caption="Points: geometric mean of the ratio per block; whiskers: 95 % interval; log axis.",
+        description="Forest plot of the CPU time per request with over that without an addition: "
         + "; ".join(f"{row.system} {amount(row.ratio, RATIOS)} ({row.adds})" for row in found.itertuples()),
         row_in=0.34,
     )
@@ -86,8 +89,8 @@ def chart(found: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         for place, row in enumerate(rows.to_dict("records")):
             estimate, system = (row["ratio"], row["ratio_low"], row["ratio_high"]), row["system"]
             said = quantity(*estimate, RATIOS)
-            point(ax, place, drawn(*estimate), style_of[system], filled=not row["bounded"], system=system, said=said)
+            point(ax, place, drawn(*estimate), style_of[system], filled=True, system=system, said=said)
             beside(ax, place, said, INK, system)
         name_rows(ax, list(rows["system"]))
-        ax.set_xlabel("requests/s without ÷ with")
+        ax.set_xlabel("CPU time per request, with ÷ without")
     return drawing
