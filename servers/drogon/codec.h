@@ -40,6 +40,7 @@ struct Codec {
 };
 
 extern const Codec simdjson_codec;
+extern const Codec reflection_codec;
 extern const Codec glaze_codec;
 extern const Codec yyjson_codec;
 extern const Codec jsoncpp_codec;

@@ -113,6 +113,8 @@ const Codec& codec_of(const std::string& name) {
       return glaze_codec;
     case 'j':
       return jsoncpp_codec;
+    case 'r':
+      return reflection_codec;
     case 'y':
       return yyjson_codec;
     default:
@@ -123,7 +125,7 @@ const Codec& codec_of(const std::string& name) {
 // The router tries one pattern after the other, at about a microsecond each. So that no codec is ahead of another by
 // its place in the list, all of them are one pattern.
 void serve_codecs() {
-  with_refusals(to_regex("/dbop(simd|glaze|yyjson|jsoncpp|)/([^/]*)/([^/]*)(/echo|)"), Post, "POST",
+  with_refusals(to_regex("/dbop(simd|glaze|yyjson|reflection|jsoncpp|)/([^/]*)/([^/]*)(/echo|)"), Post, "POST",
                 [](const HttpRequestPtr& request, Callback&& callback, const std::string& codec, const std::string& db,
                    const std::string& table, const std::string& echo) {
                   const auto refusal = refuse_post(request, db, table);
