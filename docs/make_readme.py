@@ -21,6 +21,7 @@ from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quanti
 
 README = PROJECT / "README.md"
 SUMMARY = PROJECT / "data/processed/02-json-decode/reference/summary.json"
+EVERY_ROW = PROJECT / "data/processed/02-json-decode/all-rows/summary.json"
 BEGIN, END = "<!-- docs/make_readme.py writes from here -->\n", "<!-- to here -->\n"
 _TIED = ("undecided", "equivalent", "not comparable")
 
@@ -39,8 +40,19 @@ def part(summary: dict[str, Any]) -> str:
         f"measured on {summary['started_at'][:10]}.",
         f"The machine: {machine['cpu']}, {machine['cpus_count']} CPUs{', virtual' if machine['virtual_machine'] == 'yes' else ''}. "
         "Your machine will give other numbers.",
+        "",
+        every_row(json.loads(EVERY_ROW.read_text(encoding="utf-8"))),
     ]
     return "\n".join(lines) + "\n"
+
+
+def every_row(summary: dict[str, Any]) -> str:
+    """Return the answer over all rows, with where it was measured."""
+    systems = [name for name in dict.fromkeys(cell["system"] for cell in summary["cells"]) if "+" in name]
+    return (
+        f"Over all {len(systems)} decoders (`./wrkbook run 02 -p systems all`, {summary['machine']['cpu']}, {summary['started_at'][:10]}): "
+        f"{answer(summary)} [Its report](data/processed/02-json-decode/all-rows/report.html) has every row."
+    )
 
 
 def _decided(summary: dict[str, Any]) -> str:

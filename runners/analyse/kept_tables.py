@@ -113,4 +113,5 @@ def _keep(tables: Tables, folder: Path, key: str) -> None:
                 return
         (made / _KEY).write_text(key, encoding="ascii")
         shutil.rmtree(folder, ignore_errors=True)
-        made.rename(folder)
+        with suppress(OSError):  # another process was quicker
+            made.rename(folder)

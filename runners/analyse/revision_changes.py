@@ -9,7 +9,8 @@ from typing import Any, Literal
 from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
 from runners.analyse.usage import cpu_per_request
-from runners.core.records import GENERATOR_LIMITED, Interval, System
+from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, System
+from runners.stats.estimates import UNKNOWN
 
 Decision = Literal["no regression", "regression", "undecided"]
 
@@ -26,6 +27,10 @@ class Change:
         Ratio of the peaks of resident memory.
     is_bound : bool
         Whether the load generator was the limit of one side: the CPU time decides alone.
+    control : Interval
+        Throughput of one build that is launched twice in the same blocks, over itself.
+    size_ratio : float
+        Ratio of what the builds leave on the disk.
     """
 
     system: str
@@ -35,14 +40,19 @@ class Change:
     memory_ratio: float
     blocks_count: int
     is_bound: bool
+    control: Interval = UNKNOWN
+    size_ratio: float = math.nan
 
     def decision(self, threshold: float) -> Decision:
         """Return what is decided about a slowdown by `threshold`.
 
         The border lies at half of it, so that both a slowdown by the whole threshold and none at all can be decided. Throughput and
-        CPU time each decide; one regression is enough.
+        CPU time each decide; one regression is enough. Where even the control lies beyond that border, above or below 1, nothing is
+        decided: the machine then shows changes where there are none.
         """
         border = 1 - threshold / 2
+        if self.control.high < border or self.control.low > 1 / border:
+            return "undecided"
         sides = [] if self.is_bound else [(self.throughput.low, self.throughput.high)]
         sides.append((1 / self.cpu.high, 1 / self.cpu.low))
         if any(high < border for _, high in sides):
@@ -72,7 +82,9 @@ def changes(results: Results, before: str) -> list[Change]:
             cpu = compare_sides(of_cell(spent, *now), of_cell(spent, *then)).interval
             memory = float(cells.at[now, "rss_peak_bytes"] / cells.at[then, "rss_peak_bytes"])
             bound = bool({cells.at[now, "bottleneck"], cells.at[then, "bottleneck"]} & GENERATOR_LIMITED)
-            found.append(Change(system.name, workload, rates.interval, cpu, memory, rates.blocks_count, bound))
+            sides = (of_cell(results.throughputs, name, workload) for name in (CONTROL, results.baseline))
+            control = compare_sides(*sides).interval
+            found.append(Change(system.name, workload, rates.interval, cpu, memory, rates.blocks_count, bound, control))
     return found
 
 

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -102,17 +103,34 @@ def run(
 @app.command()
 def report(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]…", help="Without one: all runs.")] = None,
+    experiment: Annotated[str, typer.Option(help="Only this notebook, without comparisons.")] = "",
     own_session_only: OwnSessionOnly = False,
 ) -> None:
     """Make tables, charts and HTML again from stored raw data; nothing is measured."""
     _without_other_sessions(own_session_only)
-    wanted = {run_id for run_id in run_ids or [] if find_runs(run_id, experiments())}
+    names = [find_experiment(experiment)] if experiment else experiments()
+    wanted = {run_id for run_id in run_ids or [] if find_runs(run_id, names)}
     from runners.cli.outcome import show_report
+    from runners.cli.rebuilding import rebuild_side_by_side
     from runners.workbook import run as running
 
-    for known in (known for name in experiments() for known in runs(name) if not wanted or known.run_id in wanted):
-        show_report(console(), running.rebuild(known))
-    running.rebuild_comparisons(run_ids or [])
+    found = [known for name in names for known in runs(name) if not wanted or known.run_id in wanted]
+    if len(found) == 1:
+        show_report(console(), running.rebuild(found[0]))
+    else:
+        outcomes = list(_printed(rebuild_side_by_side(found)))
+        running.refresh_index()
+        if not all(outcomes):
+            raise typer.Exit(1)
+    if not experiment:
+        running.rebuild_comparisons(run_ids or [])
+
+
+def _printed(outcomes: Iterable[tuple[str, bool]]) -> Iterator[bool]:
+    """Print what each rebuilt run said, as it comes; yield whether it ended well."""
+    for said, ended_well in outcomes:
+        print(said, end="", flush=True)
+        yield ended_well
 
 
 app.command()(compare)

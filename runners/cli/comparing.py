@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from runners.cli.arguments import HEADLINE, AsJson, Changes, parameter_values
-from runners.cli.console import show, table
+from runners.cli.changes import decision_of, in_a_table, in_markdown, verdict
+from runners.cli.console import show
 from runners.core.errors import WrkbookError
 from runners.core.project import NOTEBOOKS, declared_parameters, experiments, find_experiment
-from runners.core.records import Interval
-from runners.core.units import RATIOS, amount, quantity
+from runners.measure.build_times import output_bytes
+from runners.measure.conformance import image_to_run
 from runners.store.ledger import Run
 from runners.store.runs import find_runs
 from runners.systems import revisions
-from runners.systems.build import sources
+from runners.systems.build import artifact, sources
 from runners.systems.catalogue import Catalogue
 
 if TYPE_CHECKING:
@@ -180,69 +182,27 @@ def measured(commit: str, experiment: str, values: Mapping[str, Any], threshold:
     with revisions.export(commit) as name:
         given = {"profile": "standard", "precision": threshold / 2, **values, "variants": [name]}
         (report,) = running.run([experiment], given, minutes)
+        sizes = _sizes_bytes(name)
     print(f"Report: {report.html}", file=sys.stderr)
-    if found := changes(analyse(Run(experiment, report.run_id)), name):
-        return found
+    results = analyse(Run(experiment, report.run_id))
+    if found := changes(results, name):
+        servers = {system.name: system.server for system in results.manifest.systems.values()}
+        return [replace(each, size_ratio=sizes.get(servers[each.system], math.nan)) for each in found]
     raise WrkbookError(
         f"no cell has a number at both revisions, see {report.html}", "./wrkbook verify tries each server"
     )
 
 
-def decision_of(found: Sequence[Change], threshold: float) -> Decision:
-    """Return the decision over all cells: one regression is enough, and each must be decided for there to be none.
-
-    Where nothing was measured, as no row differs, there is none.
-    """
-    decisions = [each.decision(threshold) for each in found] or ["no regression"]
-    every: tuple[Decision, ...] = ("regression", "undecided", "no regression")
-    return next(each for each in every if each in decisions)
-
-
-def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
-    """Return the decision as a sentence."""
-    if not found:
-        return f"No regression since {before}: no measured row differs. To measure one all the same: -p systems NAME."
-    size = f"{threshold:.1%}".replace("%", " %")
-    said = {
-        "regression": f"Regression since {before}: at least one cell is slower; the threshold is {size}.",
-        "no regression": f"No regression since {before}: no cell is slower by {size}.",
-        "undecided": f"Undecided whether a cell is slower than at {before} by {size}: give it more --minutes.",
-    }
-    return said[decision_of(found, threshold)]
-
-
-_HEADS = ("system", "workload", "requests/s", "CPU a request", "peak memory", "n", "decision")
-
-
-def _rows(found: Sequence[Change], threshold: float) -> list[list[str]]:
-    return [
-        [
-            each.system,
-            each.workload,
-            "load generator was the limit" if each.is_bound else _ratio(each.throughput),
-            _ratio(each.cpu),
-            amount(each.memory_ratio, RATIOS),
-            str(each.blocks_count),
-            each.decision(threshold),
-        ]
-        for each in found
-    ]
-
-
-def _ratio(found: Interval) -> str:
-    return quantity(found.value, found.low, found.high, RATIOS)
-
-
-def in_a_table(found: Sequence[Change], threshold: float) -> Table:
-    """Return the changes for the terminal; each ratio is after ÷ before."""
-    return table(_HEADS, _rows(found, threshold), title="After ÷ before, 95 % intervals", right=(2, 3, 4, 5))
-
-
-def in_markdown(found: Sequence[Change], before: str, threshold: float) -> str:
-    """Return the changes as a comment on a pull request."""
-    rows = [list(_HEADS), ["---"] * len(_HEADS), *_rows(found, threshold)]
-    lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
-    return (
-        "\n".join([f"**{verdict(found, before, threshold)}**", "", *lines, "", "After ÷ before, 95 % intervals."])
-        + "\n"
-    )
+def _sizes_bytes(name: str) -> dict[str, float]:
+    """Return server → size of what its present build leaves, over that at the exported revision; of those built at both."""
+    catalogue, found = Catalogue(), dict[str, float]()
+    for then in catalogue.builds.values():
+        now = catalogue.builds.get(then.name)
+        if then.variant != name or now is None:
+            continue
+        image = image_to_run(catalogue, [now, then])
+        folders = [artifact(server, image).folder for server in (now, then)]
+        if all(folder.is_dir() for folder in folders):
+            after, before = map(output_bytes, folders)
+            found[then.name] = after / before if before else math.nan
+    return found

@@ -128,6 +128,13 @@ def rebuild(known: Run) -> Report:
         return _execute(known, {**parameters, "run_id": known.run_id}, measuring=False)
 
 
+def refresh_index() -> None:
+    """Write the index over all runs again."""
+    from runners.workbook import reports
+
+    reports.refresh_index()
+
+
 def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = False) -> list[Comparison]:
     """Compare two runs in each experiment that has both, or in the one named; each comparison gets a report.
 

@@ -30,6 +30,7 @@ def test_a_cell_of_both_revisions_has_its_ratio_after_over_before(tmp_path):
     assert found.throughput.low < 0.9 < found.throughput.high
     assert found.throughput.value == pytest.approx(0.9, rel=0.02)
     assert found.decision(0.02) == "regression"
+    assert found.control.low < 1 < found.control.high
     assert found.as_dict(0.02)["throughput"]["value"] == found.throughput.value
 
 
@@ -49,6 +50,21 @@ def test_a_cell_of_both_revisions_has_its_ratio_after_over_before(tmp_path):
 )
 def test_one_slower_side_decides_and_an_unknown_one_leaves_it_open(rates, cpu, decided):
     assert Change("s", "w", rates, cpu, 1.0, 8, is_bound=False).decision(0.02) == decided
+
+
+@pytest.mark.parametrize(
+    ("control", "decided"),
+    [
+        (SAME, "regression"),
+        (UNKNOWN, "regression"),
+        (Interval(0.98, 0.95, 1.01), "regression"),
+        (Interval(0.98, 0.975, 0.985), "undecided"),
+        (Interval(1.02, 1.015, 1.025), "undecided"),
+    ],
+)
+def test_a_control_that_differs_from_itself_leaves_everything_open(control, decided):
+    slower = Interval(0.9, 0.89, 0.91)
+    assert Change("s", "w", slower, SAME, 1.0, 8, is_bound=False, control=control).decision(0.02) == decided
 
 
 def test_where_the_load_generator_was_the_limit_the_cpu_time_decides():

@@ -1,6 +1,7 @@
 """``compare REVISION..``: what is measured, what is refused, and how the outcome is said."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -105,3 +106,17 @@ def test_the_table_and_the_comment_hold_each_cell():
     comment = comparing.in_markdown(found, "main..", 0.02)
     assert "| gin | decode-10 | 0.900 × (0.890 to 0.910) |" in comment
     assert "a&#124;b" in comment
+
+
+def test_sizes_are_those_of_what_both_builds_leave(tmp_path, monkeypatch):
+    sizes = {"gin": 300, "gin+0123456789ab": 200, "node": 10, "drogon+0123456789ab": 10}
+    builds = {}
+    for label, size in sizes.items():
+        name, _, variant = label.partition("+")
+        builds[label] = SimpleNamespace(name=name, variant=variant or None, label=label)
+        (tmp_path / label).mkdir()
+        (tmp_path / label / "server").write_bytes(b"x" * size)
+    monkeypatch.setattr(comparing, "Catalogue", lambda: SimpleNamespace(builds=builds))
+    monkeypatch.setattr(comparing, "image_to_run", lambda *_: None)
+    monkeypatch.setattr(comparing, "artifact", lambda server, _: SimpleNamespace(folder=tmp_path / server.label))
+    assert comparing._sizes_bytes("0123456789ab") == {"gin": 1.5}

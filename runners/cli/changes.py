@@ -1,0 +1,76 @@
+"""Show the changes between two revisions: the decision over all cells, a table for the terminal, and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from runners.cli.console import table
+from runners.core.records import Interval
+from runners.core.units import RATIOS, amount, quantity
+
+if TYPE_CHECKING:
+    from runners.analyse.revision_changes import Change, Decision
+
+
+def decision_of(found: Sequence[Change], threshold: float) -> Decision:
+    """Return the decision over all cells: one regression is enough, and each must be decided for there to be none.
+
+    Where nothing was measured, as no row differs, there is none.
+    """
+    decisions = [each.decision(threshold) for each in found] or ["no regression"]
+    every: tuple[Decision, ...] = ("regression", "undecided", "no regression")
+    return next(each for each in every if each in decisions)
+
+
+def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
+    """Return the decision as a sentence."""
+    if not found:
+        return f"No regression since {before}: no measured row differs. To measure one all the same: -p systems NAME."
+    size = f"{threshold:.1%}".replace("%", " %")
+    said = {
+        "regression": f"Regression since {before}: at least one cell is slower; the threshold is {size}.",
+        "no regression": f"No regression since {before}: no cell is slower by {size}.",
+        "undecided": f"Undecided whether a cell is slower than at {before} by {size}: give it more --minutes.",
+    }
+    return said[decision_of(found, threshold)]
+
+
+_HEADS = ("system", "workload", "requests/s", "CPU a request", "peak memory", "size", "n", "decision")
+
+
+def _rows(found: Sequence[Change], threshold: float) -> list[list[str]]:
+    return [
+        [
+            each.system,
+            each.workload,
+            "load generator was the limit" if each.is_bound else _ratio(each.throughput),
+            _ratio(each.cpu),
+            amount(each.memory_ratio, RATIOS),
+            amount(each.size_ratio, RATIOS),
+            str(each.blocks_count),
+            each.decision(threshold),
+        ]
+        for each in found
+    ]
+
+
+def _ratio(found: Interval) -> str:
+    return quantity(found.value, found.low, found.high, RATIOS)
+
+
+def in_a_table(found: Sequence[Change], threshold: float) -> Table:
+    """Return the changes for the terminal; each ratio is after ÷ before."""
+    return table(_HEADS, _rows(found, threshold), title="After ÷ before, 95 % intervals", right=(2, 3, 4, 5, 6))
+
+
+def in_markdown(found: Sequence[Change], before: str, threshold: float) -> str:
+    """Return the changes as a comment on a pull request."""
+    rows = [list(_HEADS), ["---"] * len(_HEADS), *_rows(found, threshold)]
+    lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
+    return (
+        "\n".join([f"**{verdict(found, before, threshold)}**", "", *lines, "", "After ÷ before, 95 % intervals."])
+        + "\n"
+    )
