@@ -114,15 +114,15 @@ def test_a_report_is_made_again_from_raw_with_the_same_numbers(quick_run, tmp_pa
 
 def test_a_finished_run_of_the_same_id_measures_nothing_again(quick_run):
     data, _ = quick_run
-    before = sorted((data / "raw/03-json-roundtrip/e2e").rglob("*"))
-    outcome = wrkbook(*quick("03-json-roundtrip"), data=data)
+    before = sorted((data / "raw/02-json-decode/e2e").rglob("*"))
+    outcome = wrkbook(*quick("02-json-decode"), data=data)
     assert outcome.returncode == 0, outcome.stderr[-2000:]
-    assert sorted((data / "raw/03-json-roundtrip/e2e").rglob("*")) == before
+    assert sorted((data / "raw/02-json-decode/e2e").rglob("*")) == before
 
 
 def test_a_run_id_with_other_parameters_is_refused_with_the_difference(quick_run):
     data, _ = quick_run
-    outcome = wrkbook(*quick("03-json-roundtrip"), "-p", "connections", "40", data=data)
+    outcome = wrkbook(*quick("02-json-decode"), "-p", "connections", "40", data=data)
     assert outcome.returncode == 1
     assert "connections was 80, is 40" in outcome.stderr
 
