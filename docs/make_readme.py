@@ -50,7 +50,7 @@ def every_row(summary: dict[str, Any]) -> str:
     """Return the answer over all rows, with where it was measured."""
     systems = [name for name in dict.fromkeys(cell["system"] for cell in summary["cells"]) if "+" in name]
     return (
-        f"Over all {len(systems)} decoders (`./wrkbook run 02 -p systems all`, {summary['machine']['cpu']}, {summary['started_at'][:10]}): "
+        f"Over {len(systems)} decoders (`./wrkbook run 02 -p systems all`, {summary['machine']['cpu']}, {summary['started_at'][:10]}): "
         f"{answer(summary)} [Its report](data/processed/02-json-decode/all-rows/report.html) has every row."
     )
 

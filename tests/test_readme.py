@@ -6,7 +6,9 @@ import re
 
 import pytest
 
+from runners.analyse.results import analyse
 from runners.core.project import PROJECT
+from runners.store.ledger import Run
 
 spec = importlib.util.spec_from_file_location("make_readme", PROJECT / "docs/make_readme.py")
 make_readme = importlib.util.module_from_spec(spec)
@@ -34,3 +36,12 @@ def test_what_cannot_be_told_from_the_leader_is_tied(verdict):
     for row in changed["comparisons"]:
         row["verdict"] = verdict
     assert all(row[2].endswith(", tied") for row in make_readme.rows(changed, "decode-10")[1:])
+
+
+def test_the_answer_over_all_decoders_follows_from_the_records_that_come_with_it():
+    kept = json.loads(make_readme.EVERY_ROW.read_text())
+    results = analyse(Run("02-json-decode", "all-rows", PROJECT / "data/raw"))
+    made = results.cells.set_index(["system", "workload"])["throughput_rps"]
+    assert len(made) == len(kept["cells"])
+    for cell in kept["cells"]:
+        assert made[cell["system"], cell["workload"]] == pytest.approx(cell["throughput_rps"]["value"], rel=1e-6)

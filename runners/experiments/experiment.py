@@ -22,7 +22,7 @@ from runners.core.status_line import note, steps
 from runners.experiments.plan import check_same, idle_other, manifest_of, planned
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.build_times import record_build_times
-from runners.measure.conformance import build_all, image_for, verify_server
+from runners.measure.conformance import build_all, image_to_run, verify_server
 from runners.measure.design import DELAYS_MS, BlockSettings, Cell
 from runners.measure.fixed_rates import FixedRateLoad, plan_rates, with_rates
 from runners.measure.load import LoadContext
@@ -148,7 +148,7 @@ class Experiment:
         if WITHOUT_MEASURING in os.environ:
             return
         plan = self.run_plan
-        image = image_for(plan.catalogue, plan.built, plan.generators)
+        image = image_to_run(plan.catalogue, plan.built, plan.generators)
         artifacts = build_all(plan.catalogue, plan.built, image)
         ensure_cpus({*plan.pinning.measured, *plan.pinning.housekeeping})
         os.sched_setaffinity(0, plan.pinning.housekeeping)

@@ -56,12 +56,15 @@ def _packages(servers: Iterable[Server], generators: Iterable[Generator]) -> lis
     return [LSTOPO_PACKAGE, *itertools.chain(*needed)]
 
 
-def image_to_run(catalogue: Catalogue, servers: Iterable[Server]) -> Image:
-    """Return an image with what some servers need, the backends behind them, and the load that records their profiles."""
+def image_to_run(catalogue: Catalogue, servers: Iterable[Server], generators: Iterable[Generator] = ()) -> Image:
+    """Return an image with what some servers and load generators need, also to verify and to build them.
+
+    That is also each backend that any of their services names, and the load that records their profiles.
+    """
     every = list(servers)
     behind = {name for server in every if (name := backend_name(server))}
     recorders = [GENERATORS["wrk"]] if any(server.recording for server in every) else []
-    return image_for(catalogue, [*every, *map(catalogue.server, behind)], recorders)
+    return image_for(catalogue, [*every, *map(catalogue.server, behind)], [*generators, *recorders])
 
 
 def build_all(catalogue: Catalogue, servers: Iterable[Server], image: Image | None = None) -> dict[str, Artifact]:

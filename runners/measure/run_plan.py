@@ -14,7 +14,7 @@ from runners.generators.registry import generator_named
 from runners.machine.facts import raise_open_files_limit
 from runners.machine.pinning import plan_pinning, plan_with_backend
 from runners.machine.pinning_plan import PinningPlan
-from runners.measure.conformance import image_for
+from runners.measure.conformance import image_to_run
 from runners.measure.design import DELAYS_MS, Cell, Design, design, load_shapes, own_load_shapes
 from runners.measure.fixed_rates import FixedRateLoad, with_rates
 from runners.measure.load import LeftOut, clamped
@@ -175,7 +175,7 @@ def plan_run(
     if not (run.exists or command_at_hand()):
         # What reads the topology is in the image, and a run needs one of its own.
         tools = generators_of(planned, parameters)
-        image_for(catalogue, built_of(catalogue, planned, load_levels, tools), tools).ensure()
+        image_to_run(catalogue, built_of(catalogue, planned, load_levels, tools), tools).ensure()
     pinning = _pinning(run, parameters, behind=bool(backends_of(catalogue, planned)))
     steps = cpu_steps(parameters, pinning) if by_cpus else None
     planned = with_server_cpus(planned, steps, parameters.server_threads) if steps else planned

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runners.core.project import cache_folder, hold_shared
+from runners.generators.registry import GENERATORS
 from runners.measure.conformance import full_image, image_for, image_to_run
 from runners.systems import debian_root, host, image as images
 from runners.systems.catalogue import Catalogue
@@ -169,3 +170,12 @@ def test_of_each_downloaded_package_the_newest_file_is_kept(tmp_path):
     (tmp_path / "lock").touch()
     debian_root._remove_superseded(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"a_1%3a2_amd64.deb", "b_1_all.deb", "lock"}
+
+
+@pytest.mark.parametrize("name", ["gin", "drogon", "net-http"])
+def test_the_image_of_a_run_also_verifies_its_servers_with_the_databases_that_any_of_their_services_needs(name):
+    real = Catalogue()
+    found = image_to_run(real, [real.server(name)], [GENERATORS["wrk"]]).packages
+    for needed in (name, "postgresql"):
+        assert set(real.server(needed).packages) <= set(found)
+    assert "wrk" in found
