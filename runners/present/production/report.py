@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runners.analyse.results import Results
+from runners.core.workloads import WORKLOADS
 from runners.present.endpoints import report, sentences
 from runners.present.kit.wording import at_most
 from runners.present.production import costs, mix
@@ -34,4 +35,8 @@ def threats(results: Results) -> list[str]:
         )
     if not costs.costs(results).empty:
         found.append("A cost is that of this body and this machine: a smaller body, or a network, changes it.")
+    if any(WORKLOADS[workload.name].closes for workload in results.workloads.values()):
+        found.append(
+            "With a connection for each request, the load generator works more than the server: compare CPU times, not throughputs."
+        )
     return found
