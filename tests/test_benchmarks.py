@@ -1,6 +1,7 @@
 """The benchmarks of the method itself: on tiny numbers, and the page with their results."""
 
 import importlib.util
+import json
 
 import numpy as np
 import pandas as pd
@@ -132,3 +133,32 @@ def test_valgrind_gets_code_that_it_knows(instructions, tmp_path):
     makefile = (copy.folder / "CMakeLists.txt").read_text()
     assert instructions.PORTABLE in makefile
     assert "native" not in makefile
+
+
+@pytest.fixture(scope="module")
+def detecting():
+    return loaded("detecting_changes")
+
+
+def rates_of(script, burning, count=10, noise=0.001):
+    draw = np.random.default_rng(5)
+    level = {script.PLAIN: 1000.0, script.AGAIN: 1000.0, script.BURNING: burning}
+    return {name: list(rate * np.exp(draw.normal(0, noise, count))) for name, rate in level.items()}
+
+
+@pytest.mark.parametrize(("burning", "found"), [(980.0, True), (1000.0, False), (1020.0, False)])
+def test_the_methods_of_today_call_only_a_lower_throughput_slower(detecting, burning, found):
+    rates = rates_of(detecting, burning)
+    for decide in (detecting.by_best_of_three, detecting.by_ten_runs):
+        assert decide(rates) == {detecting.AGAIN: False, detecting.BURNING: found}
+
+
+def test_the_table_counts_false_alarms_and_changes_found(detecting, tmp_path):
+    file = tmp_path / "tries.jsonl"
+    tries = [
+        {"wrkbook": {"slower": {detecting.AGAIN: alarm, detecting.BURNING: True}, "seconds": 60.0}}
+        for alarm in (True, False)
+    ]
+    file.write_text("".join(json.dumps(one) + "\n" for one in tries))
+    assert detecting.read(tmp_path / "none") == []
+    assert "| wrkbook | 60 | 1 of 2 (1% to 99%) | 2 of 2 (16% to 100%) |" in detecting.in_markdown(detecting.read(file))

@@ -67,25 +67,34 @@ class Change:
 
 def changes(results: Results, before: str) -> list[Change]:
     """Return the change of each cell that was measured at both revisions; `before` is the name of the other build."""
-    spent = cpu_per_request(results.usage)
-    cells = results.cells[results.cells["status"] == "ok"].set_index(["system", "workload"])
     found = []
     for system in results.manifest.systems.values():
-        earlier = System(system.server, system.codec, before)
         if system.control or system.variant:
             continue
-        for workload in dict.fromkeys(cells.index.get_level_values("workload")):
-            now, then = (system.name, workload), (earlier.name, workload)
-            if now not in cells.index or then not in cells.index:
-                continue
-            rates = compare_sides(of_cell(results.throughputs, *now), of_cell(results.throughputs, *then))
-            cpu = compare_sides(of_cell(spent, *now), of_cell(spent, *then)).interval
-            memory = float(cells.at[now, "rss_peak_bytes"] / cells.at[then, "rss_peak_bytes"])
-            bound = bool({cells.at[now, "bottleneck"], cells.at[then, "bottleneck"]} & GENERATOR_LIMITED)
-            sides = (of_cell(results.throughputs, name, workload) for name in (CONTROL, results.baseline))
-            control = compare_sides(*sides).interval
-            found.append(Change(system.name, workload, rates.interval, cpu, memory, rates.blocks_count, bound, control))
-    return found
+        earlier = System(system.server, system.codec, before)
+        found += [change_of(results, workload, earlier.name, system.name) for workload in results.workloads]
+    return [each for each in found if each is not None]
+
+
+def change_of(results: Results, workload: str, before: str, after: str) -> Change | None:
+    """Return the change from one system to another one in a workload; None where one of them has no number."""
+    cells = results.cells[results.cells["status"] == "ok"].set_index(["system", "workload"])
+    then, now = (before, workload), (after, workload)
+    if now not in cells.index or then not in cells.index:
+        return None
+    spent = cpu_per_request(results.usage)
+    rates = compare_sides(of_cell(results.throughputs, *now), of_cell(results.throughputs, *then))
+    sides = (of_cell(results.throughputs, name, workload) for name in (CONTROL, results.baseline))
+    return Change(
+        after,
+        workload,
+        rates.interval,
+        compare_sides(of_cell(spent, *now), of_cell(spent, *then)).interval,
+        float(cells.at[now, "rss_peak_bytes"] / cells.at[then, "rss_peak_bytes"]),
+        rates.blocks_count,
+        is_bound=bool({cells.at[now, "bottleneck"], cells.at[then, "bottleneck"]} & GENERATOR_LIMITED),
+        control=compare_sides(*sides).interval,
+    )
 
 
 def _known(value: Any) -> Any:  # noqa: ANN401  (of whatever kind a field is)

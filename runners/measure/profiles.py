@@ -82,7 +82,7 @@ def _requests(server: Server) -> Sequence[Request]:
 def _send(generator: Generator, request: Request, image: Image, process: ServerProcess) -> None:
     with tempfile.TemporaryDirectory(prefix="wrkbook-load-") as temporary:
         generator.prepare(request, Path(temporary))
-        argv = generator.command(request, _LOAD, LOOPBACK, process.port)
+        argv = generator.command(request, _LOAD, LOOPBACK, process.port_of(request.tls))
         sandbox = Sandbox(image, read_only={LOAD_FOLDER: Path(temporary)})
         outcome = subprocess.run(sandbox.command(argv), capture_output=True, text=True, stdin=subprocess.DEVNULL)
     found = generator.parse(outcome.stdout, _LOAD) if outcome.returncode == 0 else None

@@ -90,7 +90,7 @@ def test_the_project_s_own_servers_are_all_there():
     names = [system.name for system in catalogue.systems("decode")]
     assert sorted(names) == [
         *("actix-web+serde_json", "axum+serde_json", "axum+simd-json", "axum+sonic-rs"),
-        *("drogon+glaze", "drogon+jsoncpp", "drogon+simdjson", "drogon+yyjson"),
+        *("drogon+glaze", "drogon+jsoncpp", "drogon+simdjson", "drogon+simdjson-reflection", "drogon+yyjson"),
         *("gin+encoding/json", "gin+encoding/json/v2", "gin+go-json", "gin+simdjson-go", "gin+sonic"),
         *("net-http+encoding/json/v2", "net-http+sonic"),
     ]

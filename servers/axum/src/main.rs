@@ -51,7 +51,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(options.threads).enable_all().build()?;
     let address = options.address();
     let tls_address = options.tls_address();
-    let acceptor = tls_address.map(|_| tls::settings()).transpose()?.map(|settings| TlsAcceptor::from(Arc::new(settings)));
+    let acceptor =
+        tls_address.map(|_| tls::settings()).transpose()?.map(|settings| TlsAcceptor::from(Arc::new(settings)));
     let served = runtime.block_on(async {
         let listener = listen(address)?;
         let encrypted = tls_address.map(listen).transpose()?.zip(acceptor);
@@ -70,7 +71,9 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Accept a connection to be encrypted; never returns where none is.
-async fn accept_encrypted(encrypted: Option<&(TcpListener, TlsAcceptor)>) -> io::Result<(TcpStream, Option<TlsAcceptor>)> {
+async fn accept_encrypted(
+    encrypted: Option<&(TcpListener, TlsAcceptor)>,
+) -> io::Result<(TcpStream, Option<TlsAcceptor>)> {
     match encrypted {
         Some((listener, acceptor)) => Ok((listener.accept().await?.0, Some(acceptor.clone()))),
         None => pending().await,
@@ -78,11 +81,7 @@ async fn accept_encrypted(encrypted: Option<&(TcpListener, TlsAcceptor)>) -> io:
 }
 
 /// Serve until SIGTERM or SIGINT. axum::serve would do the same, but would look for HTTP/2 on every connection.
-async fn serve(
-    listener: TcpListener,
-    encrypted: Option<(TcpListener, TlsAcceptor)>,
-    router: Router,
-) -> io::Result<()> {
+async fn serve(listener: TcpListener, encrypted: Option<(TcpListener, TlsAcceptor)>, router: Router) -> io::Result<()> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let connections = GracefulShutdown::new();
     let mut http = http1::Builder::new();

@@ -13,7 +13,8 @@ pub struct Options {
     pub pool: usize,
 }
 
-pub const USAGE: &str = "usage: server --port PORT --threads THREADS [--tls-port PORT] [--backend-port PORT] [--pool CONNECTIONS]";
+pub const USAGE: &str =
+    "usage: server --port PORT --threads THREADS [--tls-port PORT] [--backend-port PORT] [--pool CONNECTIONS]";
 
 impl Options {
     /// Read the arguments that follow the program's name; None when they are wrong.
