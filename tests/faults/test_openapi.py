@@ -17,7 +17,7 @@ from tests.faults.servers import decoding, launched
 
 pytestmark = pytest.mark.servers
 DOCUMENT = Path("servers/contract/openapi.yaml")
-EXAMPLES_COUNT = int(os.environ.get("WRKBOOK_FAULTS_EXAMPLES", 400 if FULL else 10))
+EXAMPLES_COUNT = int(os.environ.get("WRKBOOK_FAULTS_EXAMPLES", 400 if FULL else 5))
 DECODED = ("decode", "roundtrip")
 CHECKS = [
     "not_a_server_error",

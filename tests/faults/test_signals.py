@@ -21,15 +21,15 @@ _SEED = 8
 _VICTIMS = ("command", "kernel", "papermill")
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 _KINDS = [(victim, number) for number in _SIGNALS for victim in _VICTIMS]
-_MOMENTS_COUNT = 54 if FULL else 6
+_MOMENTS_COUNT = 54 if FULL else 4
 
 
 def moments():
-    """Who is sent what, and when, as a fraction of an undisturbed run; the short form starts with the worst."""
+    """Who is sent what, and when, as a fraction of an undisturbed run."""
     chance = random.Random(_SEED)
     # Each third of the run in turn: starting, measuring, writing the report.
     for index in range(_MOMENTS_COUNT):
-        victim, number = _KINDS[index % len(_KINDS)]
+        victim, number = _KINDS[index * 4 % len(_KINDS)]  # so that the first few differ in both
         yield victim, number, round((index * 2 % 3 + chance.random()) / 3, 3)
 
 
