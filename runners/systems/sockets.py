@@ -15,7 +15,7 @@ from runners.core.project import try_lock
 
 LOOPBACK = "127.0.0.1"
 # Below the range from which the kernel takes ports for outgoing connections, or a client could be on a server's port.
-FIRST_PORT, FIRST_TLS_PORT = 18080, 20080
+FIRST_PORT, FIRST_TLS_PORT = 18080, 17080
 _ESTABLISHED, _LISTEN = "01", "0A"
 # Constants of linux/netlink.h, linux/sock_diag.h and linux/inet_diag.h.
 _SOCK_DIAG, _BY_FAMILY, _REQUEST_DUMP, _DONE, _NETLINK_HEADER_BYTES = 4, 20, 0x301, 3, 16
