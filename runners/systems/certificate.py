@@ -7,11 +7,6 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
 from runners.core.project import certificate_path, exclusive
 from runners.systems.sockets import LOOPBACK
 
@@ -36,6 +31,8 @@ def certificate_folder() -> Path:
 
 
 def _lasts(file: Path) -> bool:
+    from cryptography import x509  # a tenth of a second, for servers with TLS only
+
     try:
         ends = x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
     except (OSError, ValueError):
@@ -44,6 +41,11 @@ def _lasts(file: Path) -> bool:
 
 
 def _make(file: Path) -> None:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "wrkbook")])
     builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
