@@ -14,11 +14,11 @@ from tests.e2e.browser import browser
 
 # Parameters that keep a run of each notebook short; the full form of the tests measures with the notebooks' own.
 SHORT = {
-    "00-machine": {"systems": "haproxy-return,gin", "max_blocks": 2},
+    "00-machine": {"systems": "haproxy-return,gin", "max_blocks": 1},
     "01-ping": {"systems": "gin", "batch_sizes": 1, "max_blocks": 2, "slices": 0},
     "02-json-decode": {"systems": "drogon+simdjson,gin+encoding/json", "batch_sizes": 10, "max_blocks": 2},
     "03-json-roundtrip": {"systems": "drogon+simdjson", "batch_sizes": 1, "max_blocks": 2},
-    "04-text-json-sql": {"systems": "net-http", "counts": 20, "max_blocks": 2},
+    "04-text-json-sql": {"systems": "net-http", "counts": 20, "max_blocks": 1},
 }
 # 03 is 02 with an encoder behind it: the full form runs it, too.
 EXPERIMENTS = tuple(name for name in SHORT if FULL or name != "03-json-roundtrip")

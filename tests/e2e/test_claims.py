@@ -135,7 +135,7 @@ def test_a_fault_is_measured_beside_equal_work(tmp_path):
         systems,
         "-p",
         "max_blocks",
-        "2",
+        "1",
         data=tmp_path,
     )
     found = summary(tmp_path, "real")

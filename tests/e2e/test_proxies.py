@@ -13,7 +13,7 @@ from tests.e2e.conftest import wrkbook
 
 pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 EXPERIMENT = "06-tcp-proxies"
-SMALL = ("-p", "systems", "nginx,haproxy-tcp", "-p", "max_blocks", "2", "-p", "priming_s", "0.3")
+SMALL = ("-p", "systems", "nginx,haproxy-tcp", "-p", "max_blocks", "1", "-p", "priming_s", "0.3")
 # One is given, the other is planned.
 GIVEN = ("-p", "connection_rate_rps", "200")
 
