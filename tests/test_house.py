@@ -23,7 +23,7 @@ FLOORS = [
     {"store"},
     {"analyse"},
     {"measure"},
-    {"present"},
+    {"hosts", "present"},
     {"experiments"},
     {"workbook"},
     {"cli"},

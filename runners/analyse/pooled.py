@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from runners.analyse.comparisons import compare_sides, of_cell
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, Workload
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, Workload
 from runners.stats.estimates import UNKNOWN, Comparison, as_columns, interval_columns, interval_in, p_value_of
 from runners.stats.pooling import LEAST_SESSIONS, Estimate, pool
 
@@ -178,7 +178,7 @@ def _pooled_cell(rows: Sequence[pd.Series], stems: Mapping[str, tuple[str, str]]
         if column == "throughput_rps":
             changed["sessions_count"] = pooled.sessions_count
             changed |= {name: int(sum(row[name] for row in rows)) for name in ("launches_count", "launches_made_count")}
-    limits = [row["bottleneck"] for row in rows if row["bottleneck"] in GENERATOR_LIMITED]
+    limits = [row["bottleneck"] for row in rows if row["bottleneck"] in LOWER_BOUND_LIMITS]
     return changed | ({"bottleneck": limits[0]} if limits else {})
 
 

@@ -20,7 +20,7 @@ from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import RunRecord
 from runners.analyse.usage import read_builds
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, Row
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, Row
 from runners.stats.estimates import interval_columns
 from runners.stats.verdicts import bound, noise_floor, precision_reached, verdict
 from runners.store.ledger import Run
@@ -127,7 +127,7 @@ class Results(RunRecord):
         cells = self.cells[(self.cells["workload"] == workload) & (self.cells["status"] == "ok")].set_index("system")
         if cells.empty:
             return []
-        limited = cells["bottleneck"].isin(GENERATOR_LIMITED)
+        limited = cells["bottleneck"].isin(LOWER_BOUND_LIMITS)
         failing = set(cells.index[cells["errors_fraction"] > ERRORS_TOLERANCE])
         floor = self.noise_floor_ratio.get(workload, math.nan) - 1
 

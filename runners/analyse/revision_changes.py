@@ -9,7 +9,7 @@ from typing import Any, Literal
 from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
 from runners.analyse.usage import cpu_per_request
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, System
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, System
 from runners.stats.estimates import UNKNOWN
 
 Decision = Literal["no regression", "regression", "undecided"]
@@ -92,7 +92,7 @@ def change_of(results: Results, workload: str, before: str, after: str) -> Chang
         compare_sides(of_cell(spent, *now), of_cell(spent, *then)).interval,
         float(cells.at[now, "rss_peak_bytes"] / cells.at[then, "rss_peak_bytes"]),
         rates.blocks_count,
-        is_bound=bool({cells.at[now, "bottleneck"], cells.at[then, "bottleneck"]} & GENERATOR_LIMITED),
+        is_bound=bool({cells.at[now, "bottleneck"], cells.at[then, "bottleneck"]} & LOWER_BOUND_LIMITS),
         control=compare_sides(*sides).interval,
     )
 

@@ -20,7 +20,7 @@ from runners.analyse.pooled import RATIO
 from runners.analyse.results import Results, analyse
 from runners.core.errors import WrkbookError
 from runners.core.parameters import LIMITS
-from runners.core.records import CONTROL, GENERATOR_LIMITED, SMOKE_PROFILE, Interval, Row
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, SMOKE_PROFILE, Interval, Row
 from runners.core.run_manifest import RunManifest
 from runners.stats.estimates import as_columns, compare_unpaired, geometric_mean_interval, interval_in, ratio_of
 from runners.stats.verdicts import bound, verdict
@@ -199,7 +199,7 @@ class BeforeAfter:
         sides = [results.launches(before["system"], before["workload"]) for results in (self.a, self.b)]
         # A run and itself: every launch is its own pair, and nothing can differ.
         ratio = compare_sides(*sides) if self.same_run else compare_unpaired(*(side.to_numpy() for side in sides[::-1]))
-        limits = bound(after["bottleneck"] in GENERATOR_LIMITED, before["bottleneck"] in GENERATOR_LIMITED)
+        limits = bound(after["bottleneck"] in LOWER_BOUND_LIMITS, before["bottleneck"] in LOWER_BOUND_LIMITS)
         floor = self.noise_floor_ratio.get(before["workload"], math.nan) - 1
         row: Row = {name: before[name] for name in _ABOUT} | {
             "unchanged": self.same_run

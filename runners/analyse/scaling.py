@@ -11,7 +11,7 @@ import pandas as pd
 
 from runners.analyse.comparisons import compare_sides
 from runners.analyse.results import Results
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval, Row
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, Row
 from runners.stats.estimates import as_columns
 from runners.stats.scalability import Scalability, fit
 from runners.stats.verdicts import bound
@@ -93,7 +93,7 @@ def _growth(results: Results, rows: pd.DataFrame) -> Iterator[Row]:
         found = _ITSELF
         if row["workload"] != first["workload"]:
             found = results.paired((row["system"], row["workload"]), (row["system"], first["workload"])).interval
-        limited, limited_first = row["bottleneck"] in GENERATOR_LIMITED, first["bottleneck"] in GENERATOR_LIMITED
+        limited, limited_first = row["bottleneck"] in LOWER_BOUND_LIMITS, first["bottleneck"] in LOWER_BOUND_LIMITS
         share = Interval(found.value / ideal, found.low / ideal, found.high / ideal)
         about = {"limited": limited, "bound": bound(limited, limited_first) if ideal > 1 else "", "ideal_ratio": ideal}
         about |= _busy(results, row["system"], row["workload"])

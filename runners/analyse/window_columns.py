@@ -13,7 +13,7 @@ from runners.core.histogram import Histogram
 from runners.core.load import LATE_S, PACED_S, LoadResult
 from runners.core.parameter_values import objective
 from runners.core.records import PERCENTILES, WARM_UP_KINDS, Row, percentile_column
-from runners.core.trial_record import TrialRecord, WindowRecord
+from runners.core.trial_record import NetworkUse, TrialRecord, WindowRecord
 from runners.machine.topology import parse_cpu_list
 from runners.stats import histograms
 
@@ -74,6 +74,18 @@ def trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> Row
         "generator_warnings": "; ".join(result.warnings),
         **{f"sent_{name}_count": count for name, count in (result.sent_counts or {}).items()},
         **_corrected(result.corrected or Histogram((), ())),
+        **_network(raw.network),
+    }
+
+
+def _network(network: NetworkUse | None) -> dict[str, float]:
+    """Return how busy the network was and what share of the segments was sent again; nothing where all was on one machine."""
+    if network is None:
+        return {}
+    return {
+        "network_busy_fraction": network.busy_fraction,
+        "network_retransmitted_fraction": network.retransmitted_count / max(1, network.segments_count),
+        "network_dropped_count": network.dropped_count,
     }
 
 

@@ -72,6 +72,17 @@ Every = Annotated[
 OwnSessionOnly = Annotated[
     bool, typer.Option("--own-session-only", help="Leave other sessions of this machine out of the report.")
 ]
+HostsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--hosts",
+        exists=True,
+        dir_okay=False,
+        resolve_path=True,
+        metavar="hosts.toml",
+        help="Inventory of the hosts that share the roles (docs/hosts.md); without it, this machine has all.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 TopologyFile = Annotated[
     Path | None,

@@ -21,6 +21,7 @@ from runners.cli.arguments import (
     Changes,
     Every,
     Folder,
+    HostsFile,
     LabPort,
     Names,
     Notebooks,
@@ -35,6 +36,7 @@ from runners.cli.arguments import (
 from runners.cli.checks import write_lock
 from runners.cli.comparing import compare
 from runners.cli.console import console, findings as shown_findings, show, verified
+from runners.cli.hosts import app as hosts_app
 from runners.cli.serving import FIRST_LAB_PORT, has_a_screen, open_lab, servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
@@ -55,6 +57,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.add_typer(hosts_app, name="hosts")
 _INTERRUPTED = 130
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
 
@@ -83,6 +86,7 @@ def run(
     parameter: Changes = None,
     run_id: Annotated[str, typer.Option(help="Name of the run; one that was interrupted goes on under its name.")] = "",
     budget: Budget = 0.0,
+    hosts: HostsFile = None,
     sessions: Sessions = 1,
     interval: Every = "45m",
     own_session_only: OwnSessionOnly = False,
@@ -94,6 +98,8 @@ def run(
 
     chosen = experiments() if every else [find_experiment(name) for name in notebooks or (HEADLINE,)]
     values = {"profile": profile} | parameter_values(parameter or []) | ({"run_id": run_id} if run_id else {})
+    if hosts is not None:
+        values["hosts"] = str(hosts)
     if not (notebooks or every or "budget_minutes" in values) and profile == DEFAULT_PROFILE:
         budget = budget or HEADLINE_MINUTES
     _without_other_sessions(own_session_only)

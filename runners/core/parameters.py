@@ -94,6 +94,9 @@ class Parameters(BaseModel):
     server_cpus: str = Field("", description="CPUs of the servers, for example 0-3; empty: planned from the topology")
     generator_cpus: str = Field("", description="CPUs of the load generator; empty: planned from the topology")
     backend_cpus: str = Field("", description="CPUs of what runs behind the servers; empty: planned")
+    hosts: str = Field(
+        "", description="inventory of the hosts that share the roles (docs/hosts.md); empty: one machine"
+    )
     cpu_counts: list[int] = Field([], description="server CPUs to compare; empty: 1, 2, 4 … up to all that are planned")
     server_threads: Annotated[str, BeforeValidator(threads_text)] = Field(
         "1x", description="threads of a server: 1x, 2x … for each of its CPUs, or a number"

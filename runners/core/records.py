@@ -12,8 +12,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-TRIAL_SCHEMA = "wrkbook.trial/9"
-RUN_SCHEMA = "wrkbook.run/10"
+TRIAL_SCHEMA = "wrkbook.trial/10"
+RUN_SCHEMA = "wrkbook.run/11"
 SUMMARY_SCHEMA = "wrkbook.summary/6"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
@@ -39,8 +39,8 @@ Row = dict[str, float | str | list[str] | None]
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided", "not comparable"]
 Bound = Literal["", "at most", "at least", "unknown"]
-Bottleneck = Literal["server", "generator", "both", "backend", "unsaturated"]
-GENERATOR_LIMITED = frozenset({"generator", "both"})
+Bottleneck = Literal["server", "generator", "both", "backend", "network", "unsaturated"]
+LOWER_BOUND_LIMITS = frozenset({"generator", "both", "network"})
 """Limits with which a throughput is a lower bound of what the server can do."""
 
 

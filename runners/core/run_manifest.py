@@ -154,6 +154,37 @@ class PlannedRates(Record):
     loads: list[PlannedLoad]
 
 
+class HostFacts(Record):
+    """A host of a run: its name is made of its roles.
+
+    Attributes
+    ----------
+    cpus : dict[str, str]
+        Role → list of CPUs.
+    fingerprint : str
+        Digits that stand for the machine; nothing about it can be read from them.
+    builds : dict[str, str]
+        Label of a build → its key on this host.
+    clock_offset_s : float
+        Its time of day minus the controller's, before the run.
+    """
+
+    name: str
+    roles: list[str]
+    cpus: dict[str, str]
+    machine: Facts
+    fingerprint: str
+    builds: dict[str, str]
+    clock_offset_s: float
+
+
+class LinkFacts(Record):
+    """The measured network before the run: what one connection from the server's host carries, and the round trip."""
+
+    rate_bps: float
+    rtt_s: float
+
+
 class RunManifest(Record):
     """The plan of a run, its machine and its versions.
 
@@ -189,6 +220,10 @@ class RunManifest(Record):
         Planned rates; None where no rate was planned.
     selected_runs : dict[str, str] | None
         Experiment → run-id of the run that decides its claims; None where the run reviews no claims.
+    hosts : list[HostFacts]
+        The hosts; empty where all roles were on one machine. `machine` is that of the servers.
+    link : LinkFacts | None
+        The network between the hosts.
     """
 
     started_at: str
@@ -214,3 +249,5 @@ class RunManifest(Record):
     about_machine: MachineSurvey | None = None
     rates: PlannedRates | None = None
     selected_runs: dict[str, str] | None = None
+    hosts: list[HostFacts] = []
+    link: LinkFacts | None = None

@@ -45,6 +45,43 @@ class CpuSpeed(Record):
     p90_hz: float
 
 
+class NetworkUse(Record):
+    """The measured network in a window, by the server's host.
+
+    Attributes
+    ----------
+    elapsed_s : float
+        Time between the readings.
+    received_bytes, sent_bytes : int
+        Bytes through the server's network interface, headers included.
+    dropped_count : int
+        Packets that the interface dropped.
+    segments_count, retransmitted_count : int
+        TCP segments that the host sent, and sent again.
+    link_bps : float
+        Bits per second that the link carried before the run, in one connection from the server's host.
+    rtt_s : float
+        Round trip between the two hosts before the run.
+    clock_uncertainty_s : float
+        How well the offset of the two hosts' clocks is known.
+    """
+
+    elapsed_s: float
+    received_bytes: int
+    sent_bytes: int
+    dropped_count: int
+    segments_count: int
+    retransmitted_count: int
+    link_bps: float
+    rtt_s: float
+    clock_uncertainty_s: float
+
+    @property
+    def busy_fraction(self) -> float:
+        """Return the share of the link that the busier direction used."""
+        return 8 * max(self.received_bytes, self.sent_bytes) / self.elapsed_s / self.link_bps
+
+
 class WindowRecord(Record):
     """One window without judgement.
 
@@ -72,6 +109,8 @@ class WindowRecord(Record):
         Kind → calls and rows that the backend counted; None without a backend.
     server_listened : bool
         The launched process alone held the port before and after.
+    network : NetworkUse | None
+        What crossed the measured network; None where all roles are on one machine.
     """
 
     kind: WindowKind
@@ -91,6 +130,7 @@ class WindowRecord(Record):
     backend_work: dict[str, dict[str, int]] | None
     server_listened: bool
     busy: dict[Role, CpuSpread] = {}
+    network: NetworkUse | None = None
 
 
 class Verification(Record):

@@ -7,37 +7,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from runners.analyse.results import Results, analyse
 from runners.analyse.sessions import with_sessions
 from runners.analyse.summary import write_processed
-from runners.analyse.tables import measured_windows
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES, Parameters, Profile, check_parameters, from_notebook
-from runners.core.project import MEASURING, WITHOUT_MEASURING, exclusive
+from runners.core.project import WITHOUT_MEASURING
 from runners.core.records import LoadProfile
-from runners.core.status_line import note, steps
-from runners.experiments.plan import check_same, idle_other, manifest_of, planned
-from runners.machine.speed_probe import SpeedProbes
-from runners.measure.build_times import record_build_times
-from runners.measure.conformance import build_all, image_to_run, verify_server
-from runners.measure.design import DELAYS_MS, BlockSettings, Cell
-from runners.measure.fixed_rates import FixedRateLoad, plan_rates, with_rates
-from runners.measure.load import LoadContext
-from runners.measure.load_levels import LoadLevels, plan_levels, search_ranges
-from runners.measure.machine_survey import SURVEY_S, survey
-from runners.measure.run import measure
-from runners.measure.run_plan import USABLE_CPUS, plan_run
-from runners.measure.sampling import probed_cpus
+from runners.experiments.measuring import measure_run
+from runners.experiments.plan import planned
+from runners.machine.pinning_plan import PinningPlan
+from runners.measure.design import DELAYS_MS, Cell
+from runners.measure.fixed_rates import FixedRateLoad
+from runners.measure.load_levels import LoadLevels
+from runners.measure.run_plan import plan_run
 from runners.present.answer import Subject, published
 from runners.present.kit.markup import Fragment
 from runners.store.ledger import Run
-from runners.store.runs import being_measured, kept, mark_void
-from runners.systems.build import Artifact
-from runners.systems.image import Image
-from runners.systems.sandbox import ensure_cpus
+
+
+def _pinning_over_hosts(file: str) -> PinningPlan:
+    from runners.experiments.over_hosts import pinning_over_hosts  # with Dask: a second
+
+    return pinning_over_hosts(file)
 
 
 class Experiment:
@@ -104,9 +98,11 @@ class Experiment:
         by_cpus: bool = False,
     ) -> None:
         self.selected_runs: dict[str, str] | None = None  # for the manifest
+        parameters = check_parameters(from_notebook(namespace), name)
         self.run_plan = plan_run(
             name,
-            check_parameters(from_notebook(namespace), name),
+            parameters,
+            elsewhere=_pinning_over_hosts,
             workloads=workloads,
             floor=floor,
             delays_ms=delays_ms,
@@ -145,43 +141,8 @@ class Experiment:
         WrkbookError
             When the image cannot be made, a server does not build, none conforms, or the ledger cannot be written.
         """
-        if WITHOUT_MEASURING in os.environ:
-            return
-        plan = self.run_plan
-        image = image_to_run(plan.catalogue, plan.built, plan.generators)
-        artifacts = build_all(plan.catalogue, plan.built, image)
-        ensure_cpus({*plan.pinning.measured, *plan.pinning.housekeeping})
-        os.sched_setaffinity(0, plan.pinning.housekeeping)
-        try:
-            with exclusive(MEASURING, "another wrkbook is measuring on this machine"):
-                if self.run.exists:
-                    check_same(self.run, self.parameters)
-                    note(kept(self.run))
-                with SpeedProbes(probed_cpus(plan.pinning)) as probes:
-                    if not self.run.exists:
-                        self._open(image, artifacts, probes)
-                    nonconforming = frozenset(self.run.read().nonconforming)
-                    settings = self._settings(image, artifacts, nonconforming, probes)
-                    with being_measured(self.run):
-                        sound = measure(self.run, settings, measured_windows, precision=self.parameters.precision)
-                        mark_void(self.run, void=not sound)
-                if plan.times_builds:
-                    record_build_times(self.run, plan.servers, image, plan.pinning)
-        finally:
-            os.sched_setaffinity(0, USABLE_CPUS)
-
-    def _open(self, image: Image, artifacts: dict[str, Artifact], probes: SpeedProbes) -> None:
-        """Verify the servers, plan what depends on the machine, and write down what the run is."""
-        plan = self.run_plan
-        nonconforming = self._nonconforming(artifacts)
-        settings = self._settings(image, artifacts, frozenset(nonconforming), probes)
-        rates = plan_rates(settings, plan.fixed_rate_loads, self.parameters) if plan.fixed_rate_loads else None
-        if plan.load_levels:
-            rates = plan_levels(settings, plan.load_levels)
-        self.run_plan = plan = replace(plan, design=with_rates(plan.design, rates))
-        seen = survey(probes, plan.pinning.measured, max(plan.idle_s, SURVEY_S))
-        known = {"rates": rates, "selected_runs": self.selected_runs}
-        self.run.open(manifest_of(plan, image, artifacts, nonconforming, seen).model_copy(update=known))
+        if WITHOUT_MEASURING not in os.environ:
+            self.run_plan = measure_run(self.run_plan, self.selected_runs)
 
     def results(self) -> Results:
         """Analyse what the ledger holds of this run.
@@ -208,43 +169,3 @@ class Experiment:
         """
         headline, conclusions = published(results, subject)
         write_processed(results, conclusions, headline, own=own)
-
-    def _nonconforming(self, artifacts: dict[str, Artifact]) -> dict[str, str]:
-        """Server → first difference from the contract, for those that must not be measured."""
-        found = {}
-        measured = {server.label: artifacts[server.label] for server in self.run_plan.servers}
-        for name, artifact in steps(list(measured.items()), "Verifying the servers"):
-            if findings := verify_server(
-                artifact, self.run_plan.pinning.server, self.run_plan.pinning.backend, again=False
-            ):
-                found[name] = f"does not keep the contract: {findings[0]}"
-        if len(found) == len(measured):
-            name, difference = next(iter(found.items()))
-            raise WrkbookError(f"no server can be measured; {name} {difference}", f"./wrkbook verify {name}")
-        return found
-
-    def _settings(
-        self, image: Image, artifacts: dict[str, Artifact], nonconforming: frozenset[str], probes: SpeedProbes
-    ) -> BlockSettings:
-        plan = self.run_plan
-        return BlockSettings(
-            design=plan.design,
-            artifacts=artifacts,
-            source=LoadContext(
-                {generator.name: generator for generator in plan.generators},
-                image,
-                plan.pinning,
-                probes,
-                {tool.name: artifacts[tool.built_by].folder for tool in plan.generators if tool.built_by},
-            ),
-            profile=plan.profile,
-            connections=plan.connections,
-            threads=plan.threads,
-            body_style=self.parameters.body_style,
-            seed=self.parameters.seed,
-            nonconforming=nonconforming,
-            generator=plan.generators[0].name,
-            idle_other=idle_other(self.run),
-            search_ranges=search_ranges(plan.design, self.run.read().rates if self.run.exists else None),
-            poisson=self.parameters.arrivals == "poisson",
-        )

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from runners.contract.runner import contract_request
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.parameter_values import ALL, AUTO
 from runners.core.parameters import LIMITS, Parameters, check_parameters
-from runners.core.run_manifest import MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
+from runners.core.run_manifest import Facts, MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
 from runners.core.units import format_duration, listing
 from runners.core.workloads import WORKLOADS
 from runners.experiments.method import method
@@ -57,6 +58,7 @@ def check_run(notebook: str, values: Mapping[str, Any]) -> Parameters:
         if name not in known and parameters.systems != [ALL]:
             raise WrkbookError(f"parameter systems: there is no system named {name!r}", did_you_mean(name, known))
     clamped(parameters, raise_open_files_limit(), client_ports().count)
+    check_hosts_file(parameters)
     given = (parameters.server_cpus, parameters.generator_cpus, parameters.backend_cpus)
     check_shape(parameters, plan_pinning(cores_at_hand(USABLE_CPUS), *given[:2]))
     if parameters.run_id:
@@ -174,12 +176,14 @@ def manifest_of(
     """
     design, profile = plan.design, plan.profile
     slice_s, reason = chosen_slices(plan.parameters.slices, seen.idle)
+    if plan.parameters.hosts:
+        slice_s, reason = 0.0, "windows in one piece: time slices work within one machine only"
     control = next((system for system in design.systems if system.control), None)
     original = next((system for system in design.systems if control and control.repeats(system)), None)
     return RunManifest(
         started_at=datetime.now(UTC).isoformat(),
         profile=plan.parameters.profile,
-        parameters=plan.parameters.model_dump(exclude={"run_id"}),
+        parameters=recorded(plan.parameters),
         windows=WindowPlan(
             warmup_s=profile.warmup_s,
             window_s=profile.window_s,
@@ -231,6 +235,31 @@ def idle_other(run: Run) -> dict[int, float]:
     return about.idle.other_fraction if about else {}
 
 
+def recorded(parameters: Parameters) -> Facts:
+    """Return the parameters as the manifest holds them: of the inventory of hosts, its name alone."""
+    return parameters.model_dump(exclude={"run_id"}) | {"hosts": Path(parameters.hosts).name}
+
+
+def check_hosts_file(parameters: Parameters) -> None:
+    """Refuse what does not go with hosts.
+
+    Raises
+    ------
+    WrkbookError
+        When the inventory is not there, or CPUs or time slices are given beside it.
+    """
+    if not parameters.hosts:
+        return
+    if not Path(parameters.hosts).is_file():
+        raise WrkbookError(f"parameter hosts: there is no file {parameters.hosts}", "docs/hosts.md shows an inventory")
+    if parameters.server_cpus or parameters.generator_cpus or parameters.backend_cpus:
+        raise WrkbookError(
+            "CPUs of a role and hosts are given", "the inventory says which CPUs of a host are used: cpus"
+        )
+    if parameters.slices not in (AUTO, "0"):
+        raise WrkbookError("time slices and hosts are given", "time slices work within one machine only: slices 0")
+
+
 def check_same(run: Run, parameters: Parameters) -> None:
     """Refuse to go on with a run that was started with other parameters.
 
@@ -239,7 +268,7 @@ def check_same(run: Run, parameters: Parameters) -> None:
     WrkbookError
         Naming each difference.
     """
-    before, now = run.read().parameters, parameters.model_dump(exclude={"run_id"})
+    before, now = run.read().parameters, recorded(parameters)
     differing = [name for name in now if name not in LIMITS and before.get(name, now[name]) != now[name]]
     if differing:
         told = "; ".join(f"{name} was {before.get(name)!r}, is {now[name]!r}" for name in differing)

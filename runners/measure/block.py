@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from runners.core.errors import WrkbookError
 from runners.core.load import Load
@@ -21,14 +22,12 @@ from runners.core.records import CONFIRMATION_WINDOW, PERCENTILES_WINDOW, WINDOW
 from runners.core.trial_record import TimeSlices, TrialRecord, WindowRecord
 from runners.core.units import system_title
 from runners.measure.design import BlockSettings, Cell, side_by_side
+from runners.measure.launched import Launched, OnThisMachine
 from runners.measure.load import LoadContext, LoadTarget
+from runners.measure.roles import WantedServer
 from runners.measure.trial import Trial, begin, sliced
 from runners.measure.virtual_clock import Processes, ProcessSuspender, VirtualClock
 from runners.measure.window import GRACE_S, SAMPLED_AT, Window
-from runners.systems.backend import FIRST_BACKEND_PORT, Backend
-from runners.systems.process import ServerProcess
-from runners.systems.sandbox import ensure_cpus
-from runners.systems.sockets import hold_ports
 
 # wrk notices that it is to end at the next tenth of a second: on average, so long after it is told.
 _NOTICED_S = 0.05
@@ -47,21 +46,21 @@ def measure_block(
     WrkbookError
         When a planned CPU is gone, or a backend cannot be launched: nothing can be measured then.
     """
-    ensure_cpus(settings.source.plan.measured)
+    roles = settings.roles
+    roles.ensure_cpus(settings)
     started_at, started = datetime.now(UTC).isoformat(), time.monotonic()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wrkbook-load-")))
         trials = {cell: begin(settings, number, cell, folder) for cell in settings.design.without(excluded)}
         names = list(dict.fromkeys(trial.service.backend for trial in trials.values() if trial.service.backend))
-        backends: dict[str, Backend] = {}
-        for name, port in zip(names, stack.enter_context(hold_ports(len(names), FIRST_BACKEND_PORT)), strict=True):
-            backend = Backend(settings.artifacts[name], port, list(settings.source.plan.backend))
-            backends[name] = stack.enter_context(backend)
+        backends: dict[str, Launched] = {}
+        for name, port in zip(names, stack.enter_context(roles.hold_ports(len(names), backends=True)), strict=True):
+            backends[name] = stack.enter_context(roles.backend(settings, name, port))
         for trial in trials.values():
             trial.backend = backends.get(trial.service.backend or "")
         # In a fresh design each cell has a port of its own, to which no closed connection still holds a client's port.
         launches_count = len(trials if settings.design.fresh else {cell.system for cell in trials})
-        ports = stack.enter_context(hold_ports(launches_count))
+        ports = stack.enter_context(roles.hold_ports(launches_count, backends=False))
         if settings.design.fresh:
             for trial, port in zip(_in_order(settings, number, 0, trials), ports, strict=True):
                 _measure(settings, number, {trial.cell: trial}, [port], step)
@@ -86,9 +85,9 @@ def _measure(
         for system, port in zip(systems, ports, strict=True):
             _launch([trial for cell, trial in trials.items() if cell.system == system], settings, port, stack)
         for trial in trials.values():
-            trial.verify("before")
+            trial.verify(settings, "before")
             if fresh:
-                trial.remember_memory("before")
+                trial.remember_memory(settings, "before")
         primed: set[System] = set()
         for visit in range(visits):
             order = _in_order(settings, number, visit, trials)
@@ -113,8 +112,8 @@ def _measure(
         _search(settings, number, [trial for cell, trial in trials.items() if cell.searches], primed, step)
         for trial in trials.values():
             if fresh:
-                trial.remember_memory("after")
-            trial.verify("after")
+                trial.remember_memory(settings, "after")
+            trial.verify(settings, "after")
 
 
 def _search(
@@ -143,15 +142,11 @@ def _launch(trials: Sequence[Trial], settings: BlockSettings, port: int, stack: 
     """Launch the one system of `trials`; if that fails, it is their failure."""
     cell = trials[0].cell
     backend = next((trial.backend for trial in trials if trial.backend), None)
-    process = ServerProcess(
-        settings.artifacts[cell.system.build],
-        port,
-        settings.cpus(cell),
-        backend.port if backend else 0,
-        cell.workload.shape.server_threads_count,
+    wanted = WantedServer(
+        cell.system.build, port, settings.cpus(cell), cell.workload.shape.server_threads_count, backend
     )
     try:
-        stack.enter_context(process)
+        process = stack.enter_context(settings.roles.server(settings, wanted))
     except WrkbookError as error:
         for trial in trials:
             trial.fail("launch", error.problem)
@@ -195,13 +190,13 @@ class _Player:
         self, source: LoadContext, target: LoadTarget, load: Load, players_count: int, stack: ExitStack
     ) -> None:
         self._sampled_at, self._load, self.over = list(SAMPLED_AT), load, False
-        clock = stack.enter_context(VirtualClock(target.prepared))
+        clock, on = stack.enter_context(VirtualClock(target.prepared)), cast("OnThisMachine", target.server)
         waiting_s = (load.duration_s + load.timeout_s) * players_count
         self._window = stack.enter_context(Window(source, target, load, "window", clock, waiting_s))
-        server = stack.enter_context(Processes(target.server.pids))
+        server = stack.enter_context(Processes(on.pids))
         generator = stack.enter_context(Processes(self._window.generator_pids))
         self.suspender = ProcessSuspender(clock, generator, server, self._window.begun)
-        self.cpus = {"server": target.server.cpus, "generator": source.plan.generator}
+        self.cpus = {"server": on.cpus, "generator": source.plan.generator}
 
     def run_slice(self, slice_s: float, co_scheduled: Sequence[_Player]) -> None:
         """Run for a time slice, or to the end of the window where that is sooner; then sample, and see whether it is over."""

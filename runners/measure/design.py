@@ -15,6 +15,7 @@ from runners.core.parameters import Parameters, Profile
 from runners.core.records import LoadProfile, System, Workload
 from runners.core.workloads import WORKLOADS
 from runners.measure.load import LoadContext
+from runners.measure.roles import OneMachine, Roles
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
 
@@ -210,6 +211,8 @@ class BlockSettings:
         (system, label of the workload without its load) → the first and the highest rate of a search.
     poisson : bool
         Whether the arrivals of an open loop are a Poisson process.
+    roles : Roles
+        Where servers, backends and load generators run.
     """
 
     design: Design
@@ -225,6 +228,7 @@ class BlockSettings:
     idle_other: Mapping[int, float] = field(default_factory=dict)
     search_ranges: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     poisson: bool = True
+    roles: Roles = field(default_factory=OneMachine)
 
     def cpus(self, cell: Cell) -> list[int]:
         """Return the CPUs on which a cell's server runs: all that are planned, or the first of them where its load says how many.

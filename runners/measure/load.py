@@ -21,11 +21,10 @@ from runners.core.request import Request
 from runners.core.workloads import WORKLOADS
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.speed_probe import SpeedProbes
+from runners.measure.launched import Elsewhere, Launched
 from runners.measure.sampling import open_files
-from runners.systems.backend import Backend
 from runners.systems.host import REMEDY as PORTS_REMEDY
 from runners.systems.image import Image
-from runners.systems.process import ServerProcess
 from runners.systems.process_tree import descendants
 from runners.systems.sockets import accepted_count, established_count
 
@@ -47,11 +46,11 @@ class LoadTarget:
     `prepared` is the folder that :meth:`Generator.prepare` filled.
     """
 
-    server: ServerProcess
+    server: Launched
     request: Request
     generator: str
     prepared: Path
-    backend: Backend | None = None
+    backend: Launched | None = None
 
 
 @dataclass(frozen=True)
@@ -124,10 +123,16 @@ _MOST_OF_OTHERS = 2
 _POLL_S = 0.01
 
 
-def wait_until_connected(process: subprocess.Popen[bytes], port: int, accepted_before: int, latest: float) -> None:
+def wait_until_connected(
+    process: subprocess.Popen[bytes], server: Launched, port: int, accepted_before: int, latest: float
+) -> None:
     """Wait for the load generator's first connection: before that it sends nothing, and may not heed a signal yet."""
+    elsewhere = isinstance(server, Elsewhere)
     while process.poll() is None and time.monotonic() < latest:
-        if established_count(port) or accepted_count() - accepted_before > _MOST_OF_OTHERS:
+        if (
+            established_count(port, elsewhere=elsewhere)
+            or accepted_count(elsewhere=elsewhere) - accepted_before > _MOST_OF_OTHERS
+        ):
             break
         ends_within(process, _POLL_S)
 

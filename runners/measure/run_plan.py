@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -135,8 +135,11 @@ def plan_run(
     profiles: Mapping[str, Profile] = PROFILES,
     same_servers: bool = False,
     by_cpus: bool = False,
+    elsewhere: Callable[[str], PinningPlan] | None = None,
 ) -> RunPlan:
     """Plan a run; the arguments are those of :class:`runners.experiments.experiment.Experiment`.
+
+    `elsewhere` finds the CPUs of the roles on the hosts of an inventory, where the parameters name one.
 
     Raises
     ------
@@ -176,7 +179,8 @@ def plan_run(
         # What reads the topology is in the image, and a run needs one of its own.
         tools = generators_of(planned, parameters)
         image_to_run(catalogue, built_of(catalogue, planned, load_levels, tools), tools).ensure()
-    pinning = _pinning(run, parameters, behind=bool(backends_of(catalogue, planned)))
+    behind = bool(backends_of(catalogue, planned))
+    pinning = _pinning(run, parameters, elsewhere, behind=behind)
     steps = cpu_steps(parameters, pinning) if by_cpus else None
     planned = with_server_cpus(planned, steps, parameters.server_threads) if steps else planned
     chosen = bool(changed_parameters({"connections": parameters.connections}, experiment))
@@ -237,10 +241,15 @@ def backends_of(catalogue: Catalogue, design: Design) -> list[Server]:
     return [catalogue.server(name) for name in names]
 
 
-def _pinning(run: Run, given: Parameters, *, behind: bool) -> PinningPlan:
+def _pinning(
+    run: Run, given: Parameters, elsewhere: Callable[[str], PinningPlan] | None, *, behind: bool
+) -> PinningPlan:
     if run.exists:
         known = run.read()
         return PinningPlan.recorded(known.pinning, known.pinning_threats)
+    if given.hosts and elsewhere is not None:
+        found = elsewhere(given.hosts)
+        return found if behind else replace(found, backend=())
     cores = usable_cores(USABLE_CPUS)
     if behind:
         return plan_with_backend(cores, given.server_cpus, given.generator_cpus, given.backend_cpus)

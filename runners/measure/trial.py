@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from runners.contract.conformance import quick_check
 from runners.contract.runner import contract_request, path_parameters
 from runners.core.load import GeneratorError, Load
 from runners.core.parameter_values import objectives
@@ -18,13 +17,9 @@ from runners.core.workloads import WORKLOADS, backend_work
 from runners.machine.topology import format_cpu_list
 from runners.measure.capacity_search import CapacitySearch
 from runners.measure.design import Cell
+from runners.measure.launched import Launched
 from runners.measure.load import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, LoadTarget, window_seconds
-from runners.measure.sampling import memory
-from runners.measure.window import in_one_piece
-from runners.systems.backend import Backend
-from runners.systems.host import wait_for_ports
 from runners.systems.manifest_tables import Service
-from runners.systems.process import ServerProcess
 
 if TYPE_CHECKING:
     from runners.measure.design import BlockSettings
@@ -44,8 +39,8 @@ class Trial:
     record: TrialRecord
     request: Request
     folder: Path
-    process: ServerProcess = field(init=False, repr=False)
-    backend: Backend | None = None
+    process: Launched = field(init=False, repr=False)
+    backend: Launched | None = None
     failed: bool = False
     _search: CapacitySearch | None = None
 
@@ -54,17 +49,19 @@ class Trial:
         if not self.failed:
             self.failed, self.record.failure = True, Failure(stage=stage, message=message)
 
-    def launched(self, process: ServerProcess) -> None:
+    def launched(self, process: Launched) -> None:
         """Take the process that was launched for it."""
         self.process = process
         self.record.port, self.record.startup_s = process.port_of(self.request.tls), process.startup_s
 
-    def verify(self, when: Literal["before", "after"]) -> None:
+    def verify(self, settings: BlockSettings, when: Literal["before", "after"]) -> None:
         """Send the trial's own request once and compare the response with the contract."""
         if not self.ready:
             return
         workload, url = self.cell.workload, self.process.url_of(self.request.tls)
-        probe = quick_check(url, self.service, self.request.posted, path_parameters(workload), workload.count)
+        probe = settings.roles.respond(
+            url, self.service, self.request.posted, path_parameters(workload), workload.count
+        )
         found = Verification(
             response_bytes=probe.response_bytes, body_bytes=probe.body_bytes, difference=probe.difference
         )
@@ -72,10 +69,10 @@ class Trial:
         if probe.difference:
             self.fail("conformance", probe.difference)
 
-    def remember_memory(self, when: Literal["before", "after"]) -> None:
+    def remember_memory(self, settings: BlockSettings, when: Literal["before", "after"]) -> None:
         """Record what the server's processes hold at this moment."""
         if not self.failed:
-            setattr(self.record, f"memory_{when}", memory(self.process.pids))
+            setattr(self.record, f"memory_{when}", settings.roles.memory(self.process))
 
     def warm_up(self, settings: BlockSettings, primed: set[System]) -> None:
         """Measure a warm-up; before it full load, whatever the rate, for a system that is not in `primed` yet."""
@@ -104,10 +101,10 @@ class Trial:
         if not self.ready:
             return
         port = self.process.port_of(self.request.tls)
-        if load.connections >= LEAST_WATCHED and (short := wait_for_ports(port, load.connections)):
+        if load.connections >= LEAST_WATCHED and (short := settings.roles.missing_ports(port, load.connections)):
             self.fail("ports", short)
             return
-        self.add(settings, in_one_piece(settings.source, self.target, load, kind))
+        self.add(settings, settings.roles.window(settings, self.target, load, kind))
 
     def next_search_rps(self, settings: BlockSettings) -> float | None:
         """Return the rate of the next window of the search under the cell's objectives; None when no more is needed."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Self
+from typing import Self, cast
 
 import psutil
 
@@ -20,6 +20,7 @@ from runners.core.load import LOAD_FOLDER, Load
 from runners.core.records import WARM_UP_KINDS
 from runners.core.sample import CpuSpread, CpuTimes, Role, Sample
 from runners.core.trial_record import CpuSpeed, TimeSlices, WindowKind, WindowRecord
+from runners.measure.launched import Elsewhere, OnThisMachine
 from runners.measure.load import (
     LEAST_WATCHED,
     MOST_RAMP_UP_S,
@@ -32,17 +33,17 @@ from runners.measure.load import (
 from runners.measure.other_processes import OtherProcesses
 from runners.measure.sampling import busy_spread, memory, snapshot, total_cpu_s
 from runners.measure.virtual_clock import VirtualClock
-from runners.systems.backend import counted, work_done
+from runners.systems.backend import Backend, counted, work_done
 from runners.systems.process_tree import descendants
 from runners.systems.sandbox import Sandbox
-from runners.systems.sockets import LOOPBACK, accepted_count, established_count
+from runners.systems.sockets import accepted_count, established_count
 
 # When, as fractions of the window, samples are taken: clear of the ramps at both ends.
 SAMPLED_AT = (0.1, 0.5, 0.9)
 # After the end of its schedule a load generator prints its report, and is left alone.
 _END_S = 0.1
 # The sample that also has what takes longer to find out: connections, memory that is shared with others.
-_THOROUGH_AT = 0.5
+THOROUGH_AT = 0.5
 # A generator that is not through this long after its window hangs.
 GRACE_S = 15.0
 # More than any of them has to say: one that prints without end is ended by the kernel, before it fills disk and memory.
@@ -93,9 +94,14 @@ class Window:
         self.watched = self._generator.opens_first and load.connections >= LEAST_WATCHED
         # One that is ended by a signal needs a time of its own that is long enough, no more.
         spare_s = waiting_s + (MOST_RAMP_UP_S if self.watched else 0.0)
+        self._server = cast("OnThisMachine", target.server)
+        self._backend = cast("Backend | None", target.backend)
         self._port = target.server.port_of(target.request.tls)
         self._argv = self._generator.command(
-            target.request, replace(load, duration_s=load.duration_s + spare_s), LOOPBACK, self._port
+            target.request,
+            replace(load, duration_s=load.duration_s + spare_s),
+            self._server.addresses.own,
+            self._port,
         )
         self.begun, self._ended, self.hung = math.nan, math.inf, False
         self._samples: list[Sample] = []
@@ -104,18 +110,18 @@ class Window:
         self._cpu_times: list[dict[int, CpuTimes]] = []
 
     def __enter__(self) -> Self:
-        server = self._target.server
+        server = self._server
         self._started_at = datetime.now(UTC).isoformat()
         self._server_pids = server.pids
         self._listened, self._cpu_before_s = server.listens(), total_cpu_s(self._server_pids)
-        self._work_before = counted(self._target.backend)
+        self._work_before = counted(self._backend)
         self._others.prepare()
         if self.paced:
             self._others.used_s(())
         with ExitStack() as stack:
             self._out = stack.enter_context(tempfile.TemporaryFile())
             self._err = stack.enter_context(tempfile.TemporaryFile())
-            accepted_before = accepted_count()
+            accepted_before = accepted_count(elsewhere=isinstance(server, Elsewhere))
             self._started = time.monotonic()
             self._process = subprocess.Popen(
                 self._command(), stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err, start_new_session=True
@@ -126,7 +132,7 @@ class Window:
                 self._ramp_up_s = wait_until_open(self._process, self._load.connections)
             else:
                 latest = launched + self._load.duration_s + self._load.timeout_s
-                wait_until_connected(self._process, self._port, accepted_before, latest)
+                wait_until_connected(self._process, self._server, self._port, accepted_before, latest)
             self.begun = time.monotonic()
             self._connected_after_s = self.begun - launched
             self._stack = stack.pop_all()
@@ -167,12 +173,12 @@ class Window:
         """Take a sample of the processes and the machine; none after the end. For the rest see :class:`Sample`."""
         if self._process.poll() is not None:
             return
-        server = self._target.server
+        server = self._server
         sample = self._snapshot(self._roles(), seen=not self.paced)
         sample.suspended_s = suspended_s
         for role, cpus in self._cpus.items() if co_scheduled_cpu_s is not None else ():
             sample.cpus[role].co_scheduled_cpu_s = sum((co_scheduled_cpu_s or {}).get(cpu, 0.0) for cpu in cpus)
-        if share == _THOROUGH_AT:
+        if share == THOROUGH_AT:
             sample.server.memory = memory(server.pids)
             sample.connections_count = established_count(self._port)
         self._samples.append(sample)
@@ -189,7 +195,7 @@ class Window:
 
     def _roles(self) -> dict[Role, tuple[Sequence[int], Sequence[int]]]:
         """Return role → its processes and CPUs at this moment."""
-        server, backend = self._target.server, self._target.backend
+        server, backend = self._server, self._backend
         roles: dict[Role, tuple[Sequence[int], Sequence[int]]] = {
             "server": (self._server_pids if self.paced else server.pids, server.cpus),
             "generator": (self.generator_pids, self._source.plan.generator),
@@ -204,7 +210,7 @@ class Window:
             return
         last = self._snapshot({**self._roles(), "generator": ((), self._source.plan.generator)}, seen=True)
         last.generator = self._samples[0].generator.model_copy()
-        last.server.memory = memory(self._target.server.pids)
+        last.server.memory = memory(self._server.pids)
         self._samples.append(last)
 
     def close(self) -> None:
@@ -235,8 +241,8 @@ class Window:
             elapsed_s=self._ended - self._started,
             speed={cpu: CpuSpeed(**speed._asdict()) for cpu, speed in self._source.probes.within(intervals).items()},
             server_cpu_s=total_cpu_s(self._server_pids) - self._cpu_before_s,
-            backend_work=work_done(self._work_before, counted(self._target.backend)),
-            server_listened=self._listened and self._target.server.listens(),
+            backend_work=work_done(self._work_before, counted(self._backend)),
+            server_listened=self._listened and self._server.listens(),
             busy=self._busy(),
         )
 

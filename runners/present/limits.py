@@ -83,6 +83,7 @@ def _generator_limited(results: Results) -> list[str]:
     for limit, words in (
         ("generator", "The load generator limited"),
         ("both", "Server and load generator together limited"),
+        ("network", "The network between the hosts limited"),
     ):
         names = [_place(row) for row in cells[cells["bottleneck"] == limit].to_dict("records")]
         found += [f"{words} {shortlist(names)}: these throughputs are lower bounds."] if names else []

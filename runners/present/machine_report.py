@@ -8,7 +8,7 @@ import pandas as pd
 
 from runners.analyse.load_generators import driven
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED
+from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.units import PERCENT, RATES, TIMES, amount, quantity
 from runners.machine.topology import format_cpu_list
 from runners.present import how_sure as certainty, load_generators, machine
@@ -31,7 +31,7 @@ def answer(results: Results) -> str:
     if row is None:
         return f"The load generator's ceiling on this machine is not known{rest}."
     rate = quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
-    limited = row["bottleneck"] in GENERATOR_LIMITED
+    limited = row["bottleneck"] in LOWER_BOUND_LIMITS
     return f"On this machine the load generator drives {'at most' if limited else 'at least'} {rate}{rest}."
 
 
@@ -68,7 +68,7 @@ def main_chart(results: Results) -> Chart:
 def ceilings(results: Results) -> list[str]:
     """Return sentences on the limit of the ceiling, and on the load generators against the fixed response."""
     row, found = _ceiling(results), []
-    if row is not None and row["bottleneck"] not in GENERATOR_LIMITED:
+    if row is not None and row["bottleneck"] not in LOWER_BOUND_LIMITS:
         busy = amount(float(row["generator_busy_fraction"]), PERCENT)
         found.append(f"The load generator used {busy} of its CPUs for that: {row['system']} was the limit.")
     rows = driven(results.cells)

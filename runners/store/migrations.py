@@ -133,6 +133,16 @@ def run_from_9(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | {"schema": "wrkbook.run/10"}
 
 
+def run_from_10(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return a manifest of schema 10 as one of schema 11, which may tell of several hosts."""
+    return manifest | {"schema": "wrkbook.run/11"}
+
+
+def trial_from_9(trial: dict[str, Any]) -> dict[str, Any]:
+    """Return a trial of schema 9 as one of schema 10, whose windows may tell of a network."""
+    return trial | {"schema": "wrkbook.trial/10"}
+
+
 def trial_from_8(trial: dict[str, Any]) -> dict[str, Any]:
     """Return a trial of schema 8 as one of schema 9, whose system may be a tuned build."""
     return trial | {"schema": "wrkbook.trial/9"}
@@ -172,12 +182,14 @@ RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/7": run_from_7,
     "wrkbook.run/8": run_from_8,
     "wrkbook.run/9": run_from_9,
+    "wrkbook.run/10": run_from_10,
 }
 TRIAL_MIGRATIONS: Migrations = {
     "wrkbook.trial/5": trial_from_5,
     "wrkbook.trial/6": trial_from_6,
     "wrkbook.trial/7": trial_from_7,
     "wrkbook.trial/8": trial_from_8,
+    "wrkbook.trial/9": trial_from_9,
 }
 
 

@@ -7,6 +7,7 @@ import dataclasses
 import signal
 import subprocess
 import time
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +21,22 @@ from runners.systems.server_manifest import pool_size
 from runners.systems.sockets import FIRST_TLS_PORT, LOOPBACK, hold_ports, is_free, listening_inodes, socket_inodes
 
 _END_TIMEOUT_S = 3.0
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where a server listens, where its backend does, and where the clients of a backend are: loopback on one host."""
+
+    own: str = LOOPBACK
+    backend: str = LOOPBACK
+    client: str = LOOPBACK
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables that tell a server."""
+        return {"LISTEN_ADDRESS": self.own, "BACKEND_ADDRESS": self.backend, "CLIENT_ADDRESS": self.client}
+
+
+ONE_HOST = Addresses()
 
 
 class ServerProcess:
@@ -37,6 +54,8 @@ class ServerProcess:
         Port of the backend; 0 without one.
     threads : int | None
         Number of threads with which it is started; None: one for each CPU.
+    addresses : Addresses
+        Where it listens, and where its backend and the clients of a backend are.
 
     Attributes
     ----------
@@ -47,12 +66,19 @@ class ServerProcess:
     ready_timeout_s = 15.0
 
     def __init__(
-        self, artifact: Artifact, port: int, cpus: list[int], backend_port: int = 0, threads: int | None = None
+        self,
+        artifact: Artifact,
+        port: int,
+        cpus: list[int],
+        backend_port: int = 0,
+        threads: int | None = None,
+        addresses: Addresses = ONE_HOST,
     ) -> None:
         self.artifact = artifact
         self.name = artifact.server.label
         self.port, self.tls_port = port, 0
         self.cpus = cpus
+        self.addresses = addresses
         self.backend_port = backend_port
         self.threads = threads or len(cpus)
         self.startup_s = float("nan")
@@ -63,12 +89,12 @@ class ServerProcess:
     @property
     def url(self) -> str:
         """Return the base URL."""
-        return f"http://{LOOPBACK}:{self.port}"
+        return f"http://{self.addresses.own}:{self.port}"
 
     @property
     def tls_url(self) -> str:
         """Return the base URL with TLS; empty where it has none."""
-        return f"https://{LOOPBACK}:{self.tls_port}" if self.tls_port else ""
+        return f"https://{self.addresses.own}:{self.tls_port}" if self.tls_port else ""
 
     @property
     def ports(self) -> list[int]:
@@ -135,13 +161,19 @@ class ServerProcess:
         shown = {TLS_FOLDER: certificate_folder()} if self.artifact.server.launch.uses_tls else {}
         return dataclasses.replace(
             sandbox,
-            env=dict(zip(sandbox.env, self.filled(list(sandbox.env.values())), strict=True)),
+            env=self.addresses.environment()
+            | dict(zip(sandbox.env, self.filled(list(sandbox.env.values())), strict=True)),
             read_only=sandbox.read_only | shown,
         )
 
     def filled(self, words: list[str]) -> list[str]:
         """Return the words of a manifest with this launch's values in their places."""
-        values = {"{port}": self.port, "{threads}": self.threads, "{backend_port}": self.backend_port}
+        values: dict[str, int | str] = {
+            "{port}": self.port,
+            "{threads}": self.threads,
+            "{backend_port}": self.backend_port,
+        }
+        values |= {"{address}": self.addresses.own, "{backend_address}": self.addresses.backend}
         values["{tls_port}"] = self.tls_port
         values["{pool}"] = pool_size(self.cpus)
         return [_fill(word, values) for word in words]
@@ -222,7 +254,7 @@ class ServerProcess:
         return self.exit_status
 
 
-def _fill(word: str, values: dict[str, int]) -> str:
+def _fill(word: str, values: dict[str, int | str]) -> str:
     for name, value in values.items():
         word = word.replace(name, str(value))
     return word

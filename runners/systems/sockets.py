@@ -35,22 +35,26 @@ def listening_inodes(port: int) -> set[int]:
     return found
 
 
-def established_count(port: int) -> int:
-    """Return the number of established connections to `port` on this machine, counted at the accepting side.
+def established_count(port: int, *, elsewhere: bool = False) -> int:
+    """Return the number of established connections to `port` on this machine, counted at the accepting side; or `elsewhere`, from here.
 
     The kernel is queried for just these (sock_diag(7)), as ``ss`` does: its tables in /proc hold tens of thousands of closed ones
     after a load without keep-alive, and to read them takes longer than a window can wait. They are read where it does not respond.
     """
     try:
-        return sum(_diagnosed_count(port, family) for family in (socket.AF_INET, socket.AF_INET6))
+        return sum(_diagnosed_count(port, family, elsewhere) for family in (socket.AF_INET, socket.AF_INET6))
     except OSError:
-        return _listed_count(port)
+        return _listed_count(port, elsewhere)
 
 
 # Own code: the dump of one port is counted without making an object of each socket, as pyroute2 would at every sample.
-def _diagnosed_count(port: int, family: int) -> int:
+def _diagnosed_count(port: int, family: int, elsewhere: bool) -> int:
     states = 1 << int(_ESTABLISHED, 16)
-    wanted = struct.pack("=BBBxI", family, socket.IPPROTO_TCP, 0, states) + struct.pack("!HH", port, 0) + bytes(44)
+    wanted = (
+        struct.pack("=BBBxI", family, socket.IPPROTO_TCP, 0, states)
+        + struct.pack("!HH", *((0, port) if elsewhere else (port, 0)))
+        + bytes(44)
+    )
     header = struct.pack("=IHHII", _NETLINK_HEADER_BYTES + len(wanted), _BY_FAMILY, _REQUEST_DUMP, 1, 0)
     found = 0
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
@@ -64,12 +68,12 @@ def _diagnosed_count(port: int, family: int) -> int:
                     return found
                 if kind != _BY_FAMILY:
                     raise OSError("the kernel does not say")
-                # Some kernels filter by state alone: the port of the accepting side stands behind family, state and timers.
-                found += struct.unpack_from("!H", response, at + _NETLINK_HEADER_BYTES + 4)[0] == port
+                # Some kernels filter by state alone: both ports stand behind family, state and timers.
+                found += struct.unpack_from("!HH", response, at + _NETLINK_HEADER_BYTES + 4)[elsewhere] == port
                 at += (length + 3) & ~3
 
 
-def _listed_count(port: int) -> int:
+def _listed_count(port: int, elsewhere: bool) -> int:
     # Read as bytes and compared by column.
     local, state = f":{port:04X}".encode(), _ESTABLISHED.encode()
     found = 0
@@ -77,16 +81,19 @@ def _listed_count(port: int) -> int:
         with contextlib.suppress(OSError):
             for line in Path(table).read_bytes().splitlines()[1:]:
                 fields = line.split(maxsplit=4)
-                found += fields[3] == state and fields[1].endswith(local)
+                found += fields[3] == state and fields[2 if elsewhere else 1].endswith(local)
     return found
 
 
-def accepted_count() -> int:
-    """Return the number of connections accepted since the machine started, on any port, closed ones too: ``PassiveOpens`` of RFC 4022."""
+def accepted_count(*, elsewhere: bool = False) -> int:
+    """Return the number of connections accepted since the machine started, on any port, closed ones too: ``PassiveOpens`` of RFC 4022.
+
+    Those that were accepted `elsewhere` were opened here: ``ActiveOpens``.
+    """
     names, counts = (
         line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Tcp:")
     )
-    return int(counts[names.index("PassiveOpens")])
+    return int(counts[names.index("ActiveOpens" if elsewhere else "PassiveOpens")])
 
 
 def socket_inodes(pid: int) -> set[int]:

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <optional>
@@ -54,11 +55,16 @@ std::optional<Options> parse(int argc, char** argv) {
   return options;
 }
 
+net::ip::address address_in(const char* variable) {
+  const char* const found = std::getenv(variable);
+  return net::ip::make_address(found ? found : "127.0.0.1");
+}
+
 Acceptor listen_on(net::io_context& context, std::uint16_t port) {
   Acceptor acceptor{context};
   acceptor.open(tcp::v4());
   acceptor.set_option(Acceptor::reuse_address{true});  // for TIME_WAIT only: a second listener still fails
-  acceptor.bind({net::ip::address_v4::loopback(), port});
+  acceptor.bind({address_in("LISTEN_ADDRESS"), port});
   acceptor.listen();
   return acceptor;
 }
@@ -87,7 +93,7 @@ void run(const Options& options) {
     for (auto& context : contexts) context.stop();
   });
   Acceptor acceptor = listen_on(contexts.front(), options.port);
-  const Endpoint backend{net::ip::address_v4::loopback(), options.backend_port};
+  const Endpoint backend{address_in("BACKEND_ADDRESS"), options.backend_port};
   net::co_spawn(contexts.front(), accept_forever(acceptor, contexts, backend), net::detached);
 
   std::vector<std::jthread> threads;
@@ -107,7 +113,7 @@ int main(int argc, char** argv) {
   try {
     run(*options);
   } catch (const std::system_error& error) {
-    std::fprintf(stderr, "%s: 127.0.0.1:%u: %s\n", argv[0], options->port, error.code().message().c_str());
+    std::fprintf(stderr, "%s: port %u: %s\n", argv[0], options->port, error.code().message().c_str());
     return 1;
   }
 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <optional>
 #include <string_view>
@@ -47,11 +48,16 @@ std::optional<Options> parse(int argc, char** argv) {
   return options;
 }
 
+net::ip::address address_in(const char* variable) {
+  const char* const found = std::getenv(variable);
+  return net::ip::make_address(found ? found : "127.0.0.1");
+}
+
 Acceptor listen_on(net::io_context& context, std::uint16_t port) {
   Acceptor acceptor{context};
   acceptor.open(tcp::v4());
   acceptor.set_option(Acceptor::reuse_address{true});  // for TIME_WAIT only: a second listener still fails
-  acceptor.bind({net::ip::address_v4::loopback(), port});
+  acceptor.bind({address_in("LISTEN_ADDRESS"), port});
   acceptor.listen();
   return acceptor;
 }
@@ -99,7 +105,7 @@ int main(int argc, char** argv) {
   try {
     run(*options);
   } catch (const std::system_error& error) {
-    std::fprintf(stderr, "%s: 127.0.0.1:%u: %s\n", argv[0], options->port, error.code().message().c_str());
+    std::fprintf(stderr, "%s: port %u: %s\n", argv[0], options->port, error.code().message().c_str());
     return 1;
   }
 }

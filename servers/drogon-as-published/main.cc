@@ -10,9 +10,11 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "routes.h"
@@ -63,6 +65,11 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::string listen_address() {
+  const char* const found = std::getenv("LISTEN_ADDRESS");
+  return found ? found : "127.0.0.1";
+}
+
 // Drogon's listeners share their port with one another and say little about one that is taken: tried beforehand, by a
 // socket that does not share it. Returns the error, 0 if there is none.
 int try_port(uint16_t port) {
@@ -72,7 +79,7 @@ int try_port(uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  inet_pton(AF_INET, listen_address().c_str(), &address.sin_addr);
   const int error = bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
   close(socket);
   return error;
@@ -92,7 +99,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (const int error = try_port(arguments->port)) {
-    std::fprintf(stderr, "%s: 127.0.0.1:%d: %s\n", argv[0], arguments->port, std::strerror(error));
+    std::fprintf(stderr, "%s: %s:%d: %s\n", argv[0], listen_address().c_str(), arguments->port, std::strerror(error));
     return 1;
   }
   raise_descriptor_limit();
@@ -103,7 +110,7 @@ int main(int argc, char** argv) {
   register_routes();
   drogon::app()
       .setLogLevel(trantor::Logger::kError)
-      .addListener("127.0.0.1", arguments->port)
+      .addListener(listen_address(), arguments->port)
       .setThreadNum(arguments->threads)
       .setAfterAcceptSockOptCallback(disable_delay)
       .setClientMaxBodySize(kMaxBodyRead)

@@ -11,15 +11,23 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+#include <string>
+
 namespace {
 
 constexpr double kReconnectSeconds = 0.5;
+
+std::string backend_address() {
+  const char* const found = std::getenv("BACKEND_ADDRESS");
+  return found ? found : "127.0.0.1";
+}
 
 }  // namespace
 
 Connection::Connection(trantor::EventLoop* loop, uint16_t port, std::function<void()> on_change)
     : loop_(loop),
-      address_("host=127.0.0.1 port=" + std::to_string(port) +
+      address_("host=" + backend_address() + " port=" + std::to_string(port) +
                " user=bench dbname=bench client_encoding=UTF8 options='-c TimeZone=UTC'"
                " sslmode=disable gssencmode=disable"),
       on_change_(std::move(on_change)) {

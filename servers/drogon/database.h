@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-// Connects the application, as soon as it runs, to PostgreSQL at a port of 127.0.0.1: `pool` connections in all, spread
+// Connects the application, as soon as it runs, to PostgreSQL at a port of BACKEND_ADDRESS, or 127.0.0.1: `pool` connections in all, spread
 // over its IO threads.
 void register_database(uint16_t port, size_t pool, size_t threads);
 

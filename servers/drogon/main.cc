@@ -10,10 +10,12 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "blog.h"
@@ -76,6 +78,11 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::string listen_address() {
+  const char* const found = std::getenv("LISTEN_ADDRESS");
+  return found ? found : "127.0.0.1";
+}
+
 // Drogon's listeners share their port with one another and say little about one that is taken: tried beforehand, by a
 // socket that does not share it. Returns the error, 0 if there is none.
 int try_port(uint16_t port) {
@@ -85,7 +92,7 @@ int try_port(uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  inet_pton(AF_INET, listen_address().c_str(), &address.sin_addr);
   const int error = bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
   close(socket);
   return error;
@@ -109,7 +116,7 @@ int main(int argc, char** argv) {
   }
   for (const uint16_t port : {arguments->port, arguments->tls_port}) {
     if (const int error = port ? try_port(port) : 0) {
-      std::fprintf(stderr, "%s: 127.0.0.1:%d: %s\n", argv[0], port, std::strerror(error));
+      std::fprintf(stderr, "%s: %s:%d: %s\n", argv[0], listen_address().c_str(), port, std::strerror(error));
       return 1;
     }
   }
@@ -128,12 +135,12 @@ int main(int argc, char** argv) {
   register_routes();
   if (arguments->tls_port) {
     // Drogon sets the least version itself, after these settings of OpenSSL.
-    drogon::app().addListener("127.0.0.1", arguments->tls_port, true, "/run/tls/certificate.pem", "/run/tls/key.pem",
+    drogon::app().addListener(listen_address(), arguments->tls_port, true, "/run/tls/certificate.pem", "/run/tls/key.pem",
                               false, {{"Protocol", "-TLSv1.2"}});
   }
   drogon::app()
       .setLogLevel(trantor::Logger::kError)
-      .addListener("127.0.0.1", arguments->port)
+      .addListener(listen_address(), arguments->port)
       .setThreadNum(arguments->threads)
       .setAfterAcceptSockOptCallback(disable_delay)
       .setClientMaxBodySize(kMaxBodyRead)

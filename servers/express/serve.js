@@ -1,4 +1,4 @@
-/** A process that serves: an HTTP server on 127.0.0.1, with and without TLS, that ends in order. */
+/** A process that serves: an HTTP server on LISTEN_ADDRESS, or 127.0.0.1, with and without TLS, that ends in order. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -44,7 +44,7 @@ function listen(server, port) {
     console.error(`server: ${error.message}`);
     process.exit(1);
   });
-  server.listen({ host: '127.0.0.1', port, backlog: BACKLOG });
+  server.listen({ host: process.env.LISTEN_ADDRESS ?? '127.0.0.1', port, backlog: BACKLOG });
 }
 
 /**

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"flag"
@@ -24,8 +25,8 @@ const certificate, key = "/run/tls/certificate.pem", "/run/tls/key.pem"
 func main() {
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
-	port := flags.Int("port", 0, "TCP port on 127.0.0.1")
-	tlsPort := flags.Int("tls-port", 0, "TCP port on 127.0.0.1 for TLS; 0: none")
+	port := flags.Int("port", 0, "TCP port on LISTEN_ADDRESS, or 127.0.0.1")
+	tlsPort := flags.Int("tls-port", 0, "TCP port there for TLS; 0: none")
 	threads := flags.Int("threads", 0, "threads that run Go code")
 	cpuProfile := flags.String("cpuprofile", "", "file for a CPU profile of the whole run")
 	if flags.Parse(os.Args[1:]) != nil {
@@ -42,13 +43,17 @@ func main() {
 	}
 }
 
+func listenAddress() string {
+	return cmp.Or(os.Getenv("LISTEN_ADDRESS"), "127.0.0.1")
+}
+
 func run(port, tlsPort, threads int) error {
 	runtime.GOMAXPROCS(threads)
 	posts, err := readPosts("/contract/posts.json")
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	listener, err := net.Listen("tcp4", net.JoinHostPort(listenAddress(), strconv.Itoa(port)))
 	if err != nil {
 		return err
 	}
@@ -58,7 +63,7 @@ func run(port, tlsPort, threads int) error {
 	failed := make(chan error, 2)
 	go func() { failed <- server.Serve(listener) }()
 	if tlsPort != 0 {
-		encrypted, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(tlsPort)))
+		encrypted, err := net.Listen("tcp4", net.JoinHostPort(listenAddress(), strconv.Itoa(tlsPort)))
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 )
 
 func main() {
-	port := flag.Int("port", 0, "TCP port on 127.0.0.1")
+	port := flag.Int("port", 0, "TCP port on LISTEN_ADDRESS, or 127.0.0.1")
 	threads := flag.Int("threads", 0, "threads that run Go code")
 	flag.Parse()
 	if flag.NArg() > 0 || *port < 1 || *port > 65535 || *threads < 1 {
@@ -31,7 +32,7 @@ func main() {
 }
 
 func serve(port int) error {
-	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	listener, err := net.Listen("tcp4", net.JoinHostPort(cmp.Or(os.Getenv("LISTEN_ADDRESS"), "127.0.0.1"), strconv.Itoa(port)))
 	if err != nil {
 		return err
 	}

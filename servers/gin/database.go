@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,7 +38,9 @@ func openDatabase(port, connections int) (*database, error) {
 	if port == 0 {
 		return &database{}, nil
 	}
-	config, err := pgxpool.ParseConfig(fmt.Sprintf("host=127.0.0.1 port=%d user=bench dbname=bench sslmode=disable", port))
+	config, err := pgxpool.ParseConfig(fmt.Sprintf(
+		"host=%s port=%d user=bench dbname=bench sslmode=disable", cmp.Or(os.Getenv("BACKEND_ADDRESS"), "127.0.0.1"), port,
+	))
 	if err != nil {
 		return nil, err
 	}

@@ -1,2 +1,2 @@
 set -eu
-exec /build/tcp-proxy -l "127.0.0.1:$1" -r "127.0.0.1:$2" > /dev/null
+exec /build/tcp-proxy -l "$LISTEN_ADDRESS:$1" -r "$BACKEND_ADDRESS:$2" > /dev/null

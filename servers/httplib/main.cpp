@@ -3,9 +3,11 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -42,6 +44,11 @@ void set_up(httplib::Server& server) {
   add_routes(server);
 }
 
+std::string listen_address() {
+  const char* const found = std::getenv("LISTEN_ADDRESS");
+  return found ? found : "127.0.0.1";
+}
+
 bool listen_on(httplib::Server& server, std::uint16_t port) {
   socket_t listener = INVALID_SOCKET;
   // In place of httplib's default, SO_REUSEPORT, with which a second instance would share the port.
@@ -50,7 +57,7 @@ bool listen_on(httplib::Server& server, std::uint16_t port) {
     listener = socket;
   });
   // httplib listens with a backlog of 5, too short for connections that come all at once: listening again widens it.
-  return server.bind_to_port("127.0.0.1", port) && ::listen(listener, SOMAXCONN) == 0;
+  return server.bind_to_port(listen_address(), port) && ::listen(listener, SOMAXCONN) == 0;
 }
 
 }  // namespace
@@ -70,7 +77,7 @@ int main(int argc, char** argv) {
   httplib::Server server;
   set_up(server);
   if (!listen_on(server, options->port)) {
-    std::fprintf(stderr, "%s: 127.0.0.1:%u: %s\n", argv[0], options->port, std::strerror(errno));
+    std::fprintf(stderr, "%s: %s:%u: %s\n", argv[0], listen_address().c_str(), options->port, std::strerror(errno));
     return 1;
   }
   std::jthread acceptor{[&server] { server.listen_after_bind(); }};

@@ -3,6 +3,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"flag"
@@ -37,10 +38,10 @@ func main() {
 	flags := flag.NewFlagSet("server", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
 	var o options
-	flags.IntVar(&o.port, "port", 0, "TCP port on 127.0.0.1")
+	flags.IntVar(&o.port, "port", 0, "TCP port on LISTEN_ADDRESS, or 127.0.0.1")
 	flags.IntVar(&o.threads, "threads", 0, "threads that run Go code")
-	flags.IntVar(&o.tlsPort, "tls-port", 0, "TCP port on 127.0.0.1 for TLS; 0: none")
-	flags.IntVar(&o.backendPort, "backend-port", 0, "PostgreSQL's port on 127.0.0.1; 0: there is none")
+	flags.IntVar(&o.tlsPort, "tls-port", 0, "TCP port there for TLS; 0: none")
+	flags.IntVar(&o.backendPort, "backend-port", 0, "PostgreSQL's port on BACKEND_ADDRESS, or 127.0.0.1; 0: there is none")
 	flags.IntVar(&o.pool, "pool", 10, "most connections to PostgreSQL")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "file for a CPU profile of the whole run")
 	if flags.Parse(os.Args[1:]) != nil {
@@ -57,6 +58,10 @@ func main() {
 	}
 }
 
+func listenAddress() string {
+	return cmp.Or(os.Getenv("LISTEN_ADDRESS"), "127.0.0.1")
+}
+
 func run(o options) error {
 	if err := batch.StartSonic(); err != nil {
 		return err
@@ -70,7 +75,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.port)))
+	listener, err := net.Listen("tcp4", net.JoinHostPort(listenAddress(), strconv.Itoa(o.port)))
 	if err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func run(o options) error {
 	failed := make(chan error, 2)
 	go func() { failed <- server.Serve(listener) }()
 	if o.tlsPort != 0 {
-		encrypted, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.tlsPort)))
+		encrypted, err := net.Listen("tcp4", net.JoinHostPort(listenAddress(), strconv.Itoa(o.tlsPort)))
 		if err != nil {
 			return err
 		}

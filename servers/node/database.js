@@ -10,7 +10,7 @@ const NOW = { name: 'now', text: 'SELECT CAST(now() AS VARCHAR)', rowMode: 'arra
 const RECORDS = { name: 'records', text: 'SELECT id, number, name FROM record WHERE id = ANY($1)' };
 
 /**
- * @param {number} port of PostgreSQL on 127.0.0.1; 0: there is none, and every query fails
+ * @param {number} port of PostgreSQL on BACKEND_ADDRESS, or 127.0.0.1; 0: there is none, and every query fails
  * @param {number} connections to keep at most
  */
 export function openDatabase(port, connections) {
@@ -20,7 +20,7 @@ export function openDatabase(port, connections) {
     return { now: none, records: none, close: () => Promise.resolve() };
   }
   const pool = new pg.Pool({
-    host: '127.0.0.1',
+    host: process.env.BACKEND_ADDRESS ?? '127.0.0.1',
     port,
     user: 'bench',
     database: 'bench',

@@ -16,4 +16,7 @@ $as_superuser --dbname=bench --single-transaction --file=/contract/records.sql -
 $as_superuser --dbname=bench --command='VACUUM (FREEZE, ANALYZE)'
 pg_ctl stop --silent --wait --mode=fast --pgdata=/data
 
-exec postgres -D /data $settings -c port="$port"
+# On loopback, and where the servers are elsewhere, on the measured network, to CLIENT_ADDRESS alone.
+{ cat /src/pg_hba.conf; echo "host bench bench $CLIENT_ADDRESS/32 trust"; } > /run/pg_hba.conf
+[ "$LISTEN_ADDRESS" = 127.0.0.1 ] && addresses=127.0.0.1 || addresses="127.0.0.1,$LISTEN_ADDRESS"
+exec postgres -D /data $settings -c hba_file=/run/pg_hba.conf -c listen_addresses="$addresses" -c port="$port"

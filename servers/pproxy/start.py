@@ -8,10 +8,11 @@ import sys
 from pproxy.server import main
 
 port, backend_port, processes = map(int, sys.argv[1:])
+address, backend = os.environ["LISTEN_ADDRESS"], os.environ["BACKEND_ADDRESS"]
 # The processes share the port with one another, by SO_REUSEPORT, but not with a program that had it before.
 with socket.socket() as probe:
     probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    probe.bind(("127.0.0.1", port))
+    probe.bind((address, port))
 for _ in range(processes - 1):
     if os.fork() == 0:
         break
@@ -32,4 +33,4 @@ loop = asyncio.new_event_loop()
 loop.set_task_factory(keep)
 asyncio.set_event_loop(loop)
 shared = ["--reuse"] if processes > 1 else []
-main([*shared, "-l", f"tunnel://127.0.0.1:{port}", "-r", f"tunnel://127.0.0.1:{backend_port}"])
+main([*shared, "-l", f"tunnel://{address}:{port}", "-r", f"tunnel://{backend}:{backend_port}"])

@@ -117,11 +117,11 @@ def test_sixteen_samples_beyond_estimate_a_percentile_and_fewer_than_ten_do_not(
     assert math.isnan(row["p99_99_s"])
 
 
-GENERATOR_LIMITED = {"server_busy": 0.7, "generator_busy": 0.99}
+LOWER_BOUND_LIMITS = {"server_busy": 0.7, "generator_busy": 0.99}
 BOTH_LIMITED = {"server_busy": 0.99, "generator_busy": 0.97}
 
 
-@pytest.mark.parametrize(("busy", "limit"), [(GENERATOR_LIMITED, "generator"), (BOTH_LIMITED, "both")])
+@pytest.mark.parametrize(("busy", "limit"), [(LOWER_BOUND_LIMITS, "generator"), (BOTH_LIMITED, "both")])
 def test_where_the_generator_limited_the_faster_side_alone_the_slower_one_is_decided(tmp_path, busy, limit):
     rates = RATES | {("fast+a", "decode-10"): 66_000.0}
     found = analyse(run_of(tmp_path, rates, odd={("fast+a", "decode-10"): busy}))
@@ -132,7 +132,7 @@ def test_where_the_generator_limited_the_faster_side_alone_the_slower_one_is_dec
 
 
 def test_where_the_generator_limited_the_slower_side_it_may_be_the_faster_one(tmp_path):
-    found = analyse(run_of(tmp_path, RATES, odd={("slow+c", "decode-10"): GENERATOR_LIMITED}))
+    found = analyse(run_of(tmp_path, RATES, odd={("slow+c", "decode-10"): LOWER_BOUND_LIMITS}))
     (row,) = found.comparisons.query("family == 'leader' and system_a == 'slow+c'").to_dict("records")
     assert (row["bound"], row["verdict"]) == ("at least", "undecided")
 

@@ -23,7 +23,7 @@ def generator():
 
 def begun_after_s(process, port, least_s):
     started = time.monotonic()
-    load.wait_until_connected(process, port, accepted_count(), started + least_s)
+    load.wait_until_connected(process, None, port, accepted_count(), started + least_s)
     return time.monotonic() - started
 
 

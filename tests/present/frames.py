@@ -8,7 +8,7 @@ import pandas as pd
 
 from runners.core.records import (
     CONTROL,
-    GENERATOR_LIMITED,
+    LOWER_BOUND_LIMITS,
     PERCENTILES,
     Interval,
     percentile_column,
@@ -178,7 +178,7 @@ def make_comparisons(cells):
             ]
         for a, b, family in pairs:
             ratio = a["throughput_rps"] / b["throughput_rps"]
-            side = bound(a["bottleneck"] in GENERATOR_LIMITED, b["bottleneck"] in GENERATOR_LIMITED)
+            side = bound(a["bottleneck"] in LOWER_BOUND_LIMITS, b["bottleneck"] in LOWER_BOUND_LIMITS)
             interval = Interval(ratio, ratio * 0.988, ratio * 1.0125)
             said = verdict(interval, floor, side) if family == "leader" else ""
             values = (interval.value, interval.low, interval.high, 0.001, 8, 1, np.nan, family, side, said)

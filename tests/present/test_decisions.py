@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runners.analyse.results import analyse
-from runners.core.records import CONTROL, GENERATOR_LIMITED, Interval
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval
 from runners.present.connections import report as connections
 from runners.present.connections.sentences import busy
 from runners.present.endpoints import report as endpoints
@@ -69,7 +69,7 @@ def compared(cells, workloads, width):
         for row in own[own["system"] != leader["system"]].to_dict("records"):
             ratio = row["throughput_rps"] / leader["throughput_rps"]
             interval = Interval(ratio, ratio / (1 + width), ratio * (1 + width))
-            side = bound(row["bottleneck"] in GENERATOR_LIMITED, leader["bottleneck"] in GENERATOR_LIMITED)
+            side = bound(row["bottleneck"] in LOWER_BOUND_LIMITS, leader["bottleneck"] in LOWER_BOUND_LIMITS)
             said = "not comparable" if row["errors_fraction"] > 0.001 else verdict(interval, 0.01, side)
             names = (workload, row["system"], leader["system"])
             rows.append((*names, ratio, interval.low, interval.high, 0.01, 4, 1, np.nan, "leader", side, said))

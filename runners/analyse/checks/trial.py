@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from statistics import fmean
 
@@ -209,13 +210,19 @@ def generator_warnings(record: TrialRecord, windows: Windows) -> Check:
 
 
 def bottleneck(
-    server_busy: float, generator_busy: float, backend_busy: float, *, apart: bool = True, generator_ahead: bool = False
+    server_busy: float,
+    generator_busy: float,
+    backend_busy: float,
+    *,
+    apart: bool = True,
+    generator_ahead: bool = False,
+    network_busy: float = math.nan,
 ) -> Bottleneck:
     """Return the limit, from the shares of time that the CPUs of each role were not idle (NaN: no such role).
 
     ``both``: server and generator were busy, or share busy CPUs (not `apart`): a faster generator might get more.
     Where generator and backend are both busy, on CPUs that they share, the limit is the one that used more CPU time: the
-    generator if `generator_ahead`.
+    generator if `generator_ahead`. ``network``: no CPU was the limit, and the link between hosts was busy.
     """
     backend_is_busy = backend_busy >= SATURATED_FRACTION
     generator_limits = generator_busy >= SATURATED_FRACTION and (generator_ahead or not backend_is_busy)
@@ -223,4 +230,6 @@ def bottleneck(
         return "both" if generator_limits or not apart else "server"
     if generator_limits:
         return "generator"
+    if network_busy >= SATURATED_FRACTION and not backend_is_busy:
+        return "network"
     return "backend" if backend_is_busy else "unsaturated"

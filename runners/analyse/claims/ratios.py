@@ -16,7 +16,7 @@ from scipy import special
 
 from runners.analyse.claims.register import CellName, over
 from runners.analyse.fixed_rates import IN_BURSTS, STATISTICS
-from runners.core.records import GENERATOR_LIMITED, Interval
+from runners.core.records import LOWER_BOUND_LIMITS, Interval
 from runners.stats.estimates import Comparison, as_columns, interval_columns, log_arm, mean_interval, ratio_of
 from runners.stats.pooling import LEAST_SESSIONS
 from runners.stats.verdicts import band
@@ -149,7 +149,7 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
         interval=interval,
         floor=float(np.fmax.reduce(floors)),
         freedom=freedom,
-        bound=tuple(loaded and row.get("bottleneck") in GENERATOR_LIMITED for row in rows),
+        bound=tuple(loaded and row.get("bottleneck") in LOWER_BOUND_LIMITS for row in rows),
         more_is_better=metric.endswith("_rps"),
     )
 

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from runners.analyse.results import Results
 from runners.analyse.usage import levels
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.records import GENERATOR_LIMITED
+from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.units import grouped
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.lines import direct_labels, height_of, upright
@@ -92,7 +92,7 @@ def _lines(
         x = own["connections"].to_numpy(float) * _APART ** (place - (len(systems) - 1) / 2)
         value, low, high = (own[name].to_numpy(float) for name in names)
         estimates = np.column_stack([value, np.where(low > 0, np.fmin(low, value), value), np.fmax(high, value)])
-        unranked = (own["errors_fraction"] > ERRORS_TOLERANCE) | own["bottleneck"].isin(GENERATOR_LIMITED)
+        unranked = (own["errors_fraction"] > ERRORS_TOLERANCE) | own["bottleneck"].isin(LOWER_BOUND_LIMITS)
         (line,) = ax.plot(x, value, color=style_of[system].color, linewidth=1.4, zorder=2)
         mark(line, system, system)
         said = [_told(label, each, cell) for each, cell in zip(estimates, own.to_dict("records"), strict=True)]

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from runners.core.records import GENERATOR_LIMITED
+from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.units import RATES, RATIOS, TIMES, amount, grouped, listing, quantity, shortened, significant, unit_of
 from runners.present.endpoints.tables import columns, generator_of, labelled, nearest, own_load, shapes, title_of
 from runners.present.kit.frames import band_ratio, cell_of, measured, ordered, without_control
@@ -91,7 +91,7 @@ def _rate_bar(
         mark(words, system, status)
         return
     value, low, high = drawn(*(cell[f"throughput_{part}rps"] / factor for part in ("", "low_", "high_")))
-    bound = "≥ " if cell["bottleneck"] in GENERATOR_LIMITED else ""
+    bound = "≥ " if cell["bottleneck"] in LOWER_BOUND_LIMITS else ""
     color = mixed(style.color, _PALE) if place[0] else style.color
     face = "none" if bound else color
     bars = ax.barh(where, value, height * 0.92, color=face, edgecolor=style.color, linewidth=0.8)
@@ -177,7 +177,7 @@ def _records_lines(ax: Axes, rows: pd.DataFrame, style_of: Mapping[str, Style]) 
         columns_of = [f"throughput_{part}rps" for part in ("", "low_", "high_")]
         estimates = [drawn(*each) for each in own[columns_of].to_numpy(float)]
         said = [told(cell, "throughput_rps", RATES) for cell in own.to_dict("records")]
-        hollow = own["bottleneck"].isin(GENERATOR_LIMITED).to_numpy()
+        hollow = own["bottleneck"].isin(LOWER_BOUND_LIMITS).to_numpy()
         upright(ax, at, estimates, style_of[system], system, hollow=hollow, said=said)
         ends[system] = height_of(ax, own["throughput_rps"].iloc[-1])
     direct_labels(ax, ends, style_of)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED
+from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.units import RATIOS, amount
 from runners.present import how_sure as certainty
 from runners.present.endpoints import charts, sentences
@@ -40,7 +40,7 @@ def message(results: Results) -> str:
         if len(rows) > 1:
             slowest, fastest = rows.iloc[0], rows.iloc[-1]
             size = float(fastest["throughput_rps"] / slowest["throughput_rps"])
-            sign = "≥ " if fastest["bottleneck"] in GENERATOR_LIMITED else ""
+            sign = "≥ " if fastest["bottleneck"] in LOWER_BOUND_LIMITS else ""
             spans[title_of(results.cells, label, title)] = (size, f"{sign}{amount(size, RATIOS)}")
     if not spans:
         return "Requests per second"

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED, Interval
+from runners.core.records import LOWER_BOUND_LIMITS, Interval
 from runners.core.units import RATIOS, TIMES, amount, listing
 from runners.present.endpoints.latency import widest
 from runners.present.endpoints.leads import clearest, placed_columns
@@ -183,7 +183,7 @@ def generators(results: Results) -> str:
 
 def _is_limit(cells: pd.DataFrame, row: Mapping[Any, Any]) -> bool:
     cell = cell_of(cells, row["system"], labelled(cells, row["workload"], row["shape"]))
-    return cell is not None and bool(cell["bottleneck"] in GENERATOR_LIMITED)
+    return cell is not None and bool(cell["bottleneck"] in LOWER_BOUND_LIMITS)
 
 
 def published(results: Results) -> str:

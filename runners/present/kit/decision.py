@@ -13,7 +13,7 @@ import pandas as pd
 
 from runners.analyse.carried import MEASURED_BY
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED
+from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.run_manifest import BackendFacts
 from runners.core.units import RATES, Scale, amount, format_size, quantity_parts, shortened
 from runners.present.kit.frames import BACKEND, backend_name, limit, measured, ordered, without_control
@@ -101,7 +101,7 @@ def estimates(
     found = {}
     for row in cells.to_dict("records"):
         low, high = (row.get(f"{stem}_{end}_{ending}", math.nan) for end in ("low", "high"))
-        bound = "≥ " if at_least and row["bottleneck"] in GENERATOR_LIMITED else ""
+        bound = "≥ " if at_least and row["bottleneck"] in LOWER_BOUND_LIMITS else ""
         found[row["system"]] = value_cell(row[column], low, high, scale, bound)
     return Column(head, unit, found)
 
@@ -169,7 +169,7 @@ def _ranked(results: Results, row: Mapping[str, Any], found: Standing) -> Cell:
     if row["status"] != "ok":
         return without_number(row["status"])
     system = row["system"]
-    shown = f"{'≥ ' if row['bottleneck'] in GENERATOR_LIMITED else ''}{amount(row['throughput_rps'], PER_SECOND)}"
+    shown = f"{'≥ ' if row['bottleneck'] in LOWER_BOUND_LIMITS else ''}{amount(row['throughput_rps'], PER_SECOND)}"
     if found.limited or row["bottleneck"] == BACKEND:
         return Cell(shown, f"limit: {backend_name(results.manifest.backends)}", "muted")
     if system == found.leader:

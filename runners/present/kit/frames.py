@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.records import CONTROL, GENERATOR_LIMITED
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS
 from runners.core.run_manifest import BackendFacts
 from runners.core.units import RATES, amount, listing, plus_minus
 from runners.stats.pooling import LEAST_SESSIONS
@@ -24,6 +24,7 @@ _WORDS = {
     "server": "server",
     "generator": "load generator",
     "both": "server and generator",
+    "network": "network",
     "unsaturated": "nothing was busy",
 }
 
@@ -52,7 +53,7 @@ def cell_of(cells: pd.DataFrame, system: str, workload: str) -> pd.Series | None
 def is_client_bound(cells: pd.DataFrame, system: str, workload: str) -> bool:
     """Return whether the load generator was the limit, so that the throughput is only a lower bound."""
     row = cell_of(cells, system, workload)
-    return row is not None and bool(row["bottleneck"] in GENERATOR_LIMITED)
+    return row is not None and bool(row["bottleneck"] in LOWER_BOUND_LIMITS)
 
 
 def is_fixed_rate(cells: pd.DataFrame) -> bool:
@@ -83,8 +84,8 @@ def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
         (cells["system"] == share["floor_system"]) & (cells["operations_count"] == own["operations_count"])
     ]
     floor = same_body[same_body["workload"] == share["floor_workload"]]
-    floor_bound = bool(floor["bottleneck"].isin(GENERATOR_LIMITED).any())
-    own_bound = bool(own["bottleneck"] in GENERATOR_LIMITED)
+    floor_bound = bool(floor["bottleneck"].isin(LOWER_BOUND_LIMITS).any())
+    own_bound = bool(own["bottleneck"] in LOWER_BOUND_LIMITS)
     return {(False, False): "=", (True, False): "≤", (False, True): "≥", (True, True): "?"}[floor_bound, own_bound]
 
 

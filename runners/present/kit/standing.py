@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED
+from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.units import Scale, amount, percent_more, times
 from runners.present.kit.frames import (
     backend_limited,
@@ -167,7 +167,7 @@ def rate(results: Results, system: str, workload: str, scale: Scale = PER_SECOND
     cell = cell_of(results.cells, system, workload)
     if cell is None or pd.isna(cell["throughput_rps"]):
         return "an unknown rate"
-    least = "at least " if cell["bottleneck"] in GENERATOR_LIMITED else ""
+    least = "at least " if cell["bottleneck"] in LOWER_BOUND_LIMITS else ""
     value, low, high = (float(cell[f"throughput_{part}rps"]) for part in ("", "low_", "high_"))
     return least + (known(value, low, high, scale) if interval else amount(value, scale))
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from runners.analyse.fixed_rates import added_latencies, in_bursts
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED, percentile_column
+from runners.core.records import LOWER_BOUND_LIMITS, percentile_column
 from runners.core.units import PERCENT, TIMES, Scale, amount, format_size
 from runners.present import how_sure as certainty
 from runners.present.kit.decision import Column, decision_table as table_of, value_cell
@@ -64,7 +64,7 @@ def _at_rate(results: Results, workload: str) -> str:
 def _carried(results: Results, workload: str) -> Column:
     found = {}
     for row in _measured(results, workload).to_dict("records"):
-        bound = "≥ " if row["bottleneck"] in (*GENERATOR_LIMITED, BACKEND) else ""
+        bound = "≥ " if row["bottleneck"] in (*LOWER_BOUND_LIMITS, BACKEND) else ""
         found[row["system"]] = _estimate(row, "throughput", "_rps", PER_SECOND, bound)
     return Column("carries", sentences.load_title(results, workload), found)
 

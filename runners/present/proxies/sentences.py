@@ -9,7 +9,7 @@ import pandas as pd
 
 from runners.analyse.results import Results
 from runners.core.load import LEAST_OFFERED
-from runners.core.records import GENERATOR_LIMITED, Interval
+from runners.core.records import LOWER_BOUND_LIMITS, Interval
 from runners.core.run_manifest import RelayNotes
 from runners.core.units import TIMES, format_size
 from runners.present.kit.frames import (
@@ -25,7 +25,7 @@ from runners.present.latency import sentences as latency_sentences
 from runners.present.latency.sentences import at_rate
 from runners.stats.estimates import ratio_of
 
-_OPEN = (*GENERATOR_LIMITED, BACKEND)
+_OPEN = (*LOWER_BOUND_LIMITS, BACKEND)
 """Limits under which a proxy could carry more than was measured."""
 
 
@@ -134,7 +134,7 @@ def _may_be_more(row: pd.Series, best: pd.Series) -> bool:
 
 
 def _rate(row: Mapping[str, Any]) -> str:
-    least = "at least " if row["bottleneck"] in GENERATOR_LIMITED else ""
+    least = "at least " if row["bottleneck"] in LOWER_BOUND_LIMITS else ""
     return least + known(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], PER_SECOND)
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
-from runners.core.records import CONTROL, GENERATOR_LIMITED
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, quantity, significant, unit_of
 from runners.present.kit.frames import (
     RUNS_BAND,
@@ -94,7 +94,7 @@ def _throughput_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Styl
             continue
         parts = [cell[name] / factor for name in ("throughput_rps", "throughput_low_rps", "throughput_high_rps")]
         value, low, high = drawn(*parts)
-        bound = "≥ " if cell["bottleneck"] in GENERATOR_LIMITED else ""
+        bound = "≥ " if cell["bottleneck"] in LOWER_BOUND_LIMITS else ""
         color = style_of[cell["system"]].color
         bars = ax.barh(row, value, BAR, color="none" if bound else color, edgecolor=color)
         said = told(cell, "throughput_rps", RATES, bound)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from runners.core.records import CONTROL, GENERATOR_LIMITED, PERCENTILES, percentile_column
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, PERCENTILES, percentile_column
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
 from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, ordered, workload_title
@@ -23,7 +23,7 @@ _COST_HEADS = (
     ("errors", "count"),
     ("limit", "what was busy"),
 )
-_LIMITS = {"generator": "load generator", "both": "both", "backend": "database"}
+_LIMITS = {"generator": "load generator", "both": "both", "backend": "database", "network": "network"}
 _TIME_HEADS = (("system", ""), *((f"p{percentile:g}", "95 % interval") for percentile in PERCENTILES), ("max", ""))
 
 
@@ -102,7 +102,7 @@ def throughput(row: Mapping[str, Any]) -> Cell:
 
 
 def _at_least(row: Mapping[str, Any]) -> str:
-    return "≥ " if row["bottleneck"] in GENERATOR_LIMITED else ""
+    return "≥ " if row["bottleneck"] in LOWER_BOUND_LIMITS else ""
 
 
 def launches(row: Mapping[str, Any]) -> str:

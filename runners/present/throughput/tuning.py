@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from runners.analyse.results import Results
-from runners.core.records import GENERATOR_LIMITED, Bound, Interval, System
+from runners.core.records import LOWER_BOUND_LIMITS, Bound, Interval, System
 from runners.core.units import RATIOS, percent_more, quantity_parts
 from runners.present.kit.frames import has_errors, measured, ordered, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, table
@@ -50,7 +50,7 @@ def gains(results: Results, workload: str) -> list[Gain]:
         if any(has_errors(results.cells, name, workload) for name in names):
             continue
         ratio = results.paired((names[0], workload), (names[1], workload))
-        side = bound(*(limits[name] in GENERATOR_LIMITED for name in names))
+        side = bound(*(limits[name] in LOWER_BOUND_LIMITS for name in names))
         if not math.isnan(ratio.interval.value):
             found.append(Gain(tuned, ratio.interval, ratio.blocks_count, side))
     return found

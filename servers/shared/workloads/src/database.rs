@@ -1,5 +1,6 @@
 //! PostgreSQL behind the server: a pool of connections whose statements are prepared.
 
+use std::env;
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Manager, ManagerConfig, Object, Pool, RecyclingMethod};
@@ -40,13 +41,14 @@ impl Serialize for Records {
 }
 
 impl Database {
-    /// Return the database at a port of this machine; 0: there is none.
+    /// Return the database at a port of BACKEND_ADDRESS, or of loopback; 0: there is none.
     pub fn at(port: u16, connections: usize) -> Self {
         if port == 0 {
             return Self(None);
         }
         let mut config = Config::new();
-        config.host("127.0.0.1").port(port).user("bench").dbname("bench").options("-c timezone=UTC");
+        let address = env::var("BACKEND_ADDRESS").unwrap_or_else(|_| "127.0.0.1".to_owned());
+        config.host(address).port(port).user("bench").dbname("bench").options("-c timezone=UTC");
         let fast = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(config, NoTls, fast);
         Self(Some(Pool::builder(manager).max_size(connections).build().expect("without timeouts it needs no runtime")))

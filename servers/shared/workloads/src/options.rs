@@ -1,6 +1,7 @@
 //! The command line of a server.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::env;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// What the command line says.
 #[derive(Debug, PartialEq)]
@@ -36,13 +37,18 @@ impl Options {
 
     /// Return the address to listen on.
     pub fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
+        (listen_address(), self.port).into()
     }
 
     /// Return the address to listen on with TLS.
     pub fn tls_address(&self) -> Option<SocketAddr> {
-        (self.tls_port > 0).then(|| (Ipv4Addr::LOCALHOST, self.tls_port).into())
+        (self.tls_port > 0).then(|| (listen_address(), self.tls_port).into())
     }
+}
+
+/// Return LISTEN_ADDRESS of the environment, or loopback.
+fn listen_address() -> IpAddr {
+    env::var("LISTEN_ADDRESS").ok().and_then(|text| text.parse().ok()).unwrap_or(Ipv4Addr::LOCALHOST.into())
 }
 
 #[cfg(test)]

@@ -1,0 +1,162 @@
+"""The hosts of a run as one thing: started together, called by name, ended together."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import ParamSpec, Self, TypeVar
+
+import dask
+from distributed import Client, Future, Scheduler
+from distributed.deploy.spec import SpecCluster
+
+from runners.core.errors import WrkbookError
+from runners.hosts.certificates import Authority
+from runners.hosts.inventory import Inventory
+from runners.hosts.ssh import SshWorker
+from runners.hosts.worker import LEASE_S, SETTINGS
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+_ROUND_TRIPS = 50
+# How often it is seen whether a host is still there, while its task is waited for.
+_LOOK_S = 2.0
+_AGAIN = "see that it runs and that SSH reaches it; the same --run-id goes on"
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """A host's clocks minus this machine's.
+
+    Attributes
+    ----------
+    monotonic_s, real_s : float
+        Of the monotonic clock, and of the time of day.
+    uncertainty_s : float
+        Half of the shortest round trip: the offsets are not known better.
+    """
+
+    monotonic_s: float
+    real_s: float
+    uncertainty_s: float
+
+
+class Hosts:
+    """The hosts of an inventory, each with a worker, while the context lasts.
+
+    Parameters
+    ----------
+    inventory : Inventory
+        The hosts.
+
+    Raises
+    ------
+    WrkbookError
+        When SSH does not reach a host, or no worker starts there.
+    """
+
+    def __init__(self, inventory: Inventory) -> None:
+        self.inventory = inventory
+        self._gone = set[str]()
+
+    def __enter__(self) -> Self:
+        authority = Authority()
+        own = authority.identity("controller").security()
+        workers = {
+            name: {
+                "cls": SshWorker,
+                "options": {
+                    "host": host,
+                    "identity": authority.identity(name),
+                    "ssh_config": self.inventory.ssh_config,
+                },
+            }
+            for name, host in self.inventory.named.items()
+        }
+        listening = {"host": str(self.inventory.controller), "protocol": "tls", "port": 0, "dashboard": False}
+        scheduler = {"cls": Scheduler, "options": {**listening, "security": own}}
+        with ExitStack() as stack:
+            stack.enter_context(dask.config.set(SETTINGS))
+            try:
+                cluster = SpecCluster(
+                    workers, scheduler, security=own, name="wrkbook", silence_logs=logging.CRITICAL, asynchronous=False
+                )
+            except RuntimeError as error:  # SpecCluster's own, around that of its scheduler
+                raise WrkbookError(
+                    f"this machine cannot listen on {self.inventory.controller}: {error.__cause__ or error}",
+                    "controller must be an address of this machine: ip addr",
+                ) from error
+            stack.enter_context(cluster)
+            self._client = stack.enter_context(Client(cluster, set_as_default=False))
+            self._client.wait_for_workers(len(workers), timeout=LEASE_S)
+            known = self._client.scheduler_info(n_workers=-1)["workers"]
+            self._addresses = {found["name"]: address for address, found in known.items()}
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def submit(
+        self, name: str, task: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Future[Result]:
+        """Start a task on a host; it runs there when those before it have ended, once, or never."""
+        if name in self._gone:
+            raise self._is_gone(name)
+        started: Future[Result] = self._client.submit(task, *args, **kwargs, workers=[name], pure=False, retries=0)
+        return started
+
+    def result(self, name: str, future: Future[Result]) -> Result:
+        """Wait for a task of the host `name` and return its result.
+
+        Raises
+        ------
+        WrkbookError
+            That of the task; and when the host is gone.
+        """
+        try:
+            while True:
+                try:
+                    return future.result(_LOOK_S)
+                except TimeoutError:
+                    # A task for a host that is gone would wait for its return.
+                    if name not in self.present:
+                        raise
+        except WrkbookError as error:
+            raise WrkbookError(f"on the host {name}: {error.problem}", error.remedy) from error
+        except Exception as error:
+            if name in self.present:
+                raise
+            self._gone.add(name)
+            raise self._is_gone(name) from error
+
+    def _is_gone(self, name: str) -> WrkbookError:
+        return WrkbookError(f"the host {name} is gone", _AGAIN)
+
+    def call(
+        self, name: str, task: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Result:
+        """Run a task on a host and return its result; errors as of :meth:`result`."""
+        return self.result(name, self.submit(name, task, *args, **kwargs))
+
+    @property
+    def present(self) -> set[str]:
+        """Return the names of the hosts whose workers are connected."""
+        return {found["name"] for found in self._client.scheduler_info(n_workers=-1)["workers"].values()}
+
+    def clock(self, name: str) -> ClockOffset:
+        """Return the offset of a host's clocks, from the shortest of many round trips."""
+        offset: ClockOffset = self._client.sync(self._clock, self._addresses[name])
+        return offset
+
+    async def _clock(self, address: str) -> ClockOffset:
+        found = []
+        for _ in range(_ROUND_TRIPS):
+            start_s, real_s = time.monotonic(), time.time()
+            monotonic_there_s, real_there_s = await self._client.rpc(address).clocks()
+            half_s = (time.monotonic() - start_s) / 2
+            found.append(ClockOffset(monotonic_there_s - start_s - half_s, real_there_s - real_s - half_s, half_s))
+        return min(found, key=lambda offset: offset.uncertainty_s)
