@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-// Connects the application, as soon as it runs, to PostgreSQL at a port of BACKEND_ADDRESS, or 127.0.0.1: `pool` connections in all, spread
-// over its IO threads.
+// Connects the application, as soon as it runs, to PostgreSQL at a port of BACKEND_ADDRESS, or 127.0.0.1: `pool`
+// connections in all, spread over its IO threads.
 void register_database(uint16_t port, size_t pool, size_t threads);
 
 // Takes the rows, which live until it returns; null when the database is away or too slow. Called once.

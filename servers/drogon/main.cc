@@ -135,8 +135,8 @@ int main(int argc, char** argv) {
   register_routes();
   if (arguments->tls_port) {
     // Drogon sets the least version itself, after these settings of OpenSSL.
-    drogon::app().addListener(listen_address(), arguments->tls_port, true, "/run/tls/certificate.pem", "/run/tls/key.pem",
-                              false, {{"Protocol", "-TLSv1.2"}});
+    drogon::app().addListener(listen_address(), arguments->tls_port, true, "/run/tls/certificate.pem",
+                              "/run/tls/key.pem", false, {{"Protocol", "-TLSv1.2"}});
   }
   drogon::app()
       .setLogLevel(trantor::Logger::kError)

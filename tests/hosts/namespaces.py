@@ -125,7 +125,8 @@ class Network:
     @contextlib.contextmanager
     def inside(self, name):
         """Have this thread, and all that it starts, on a host."""
-        with open("/proc/thread-self/ns/net") as own, open(f"/run/netns/{self.namespace(name)}") as there:
+        there_file = Path("/run/netns", self.namespace(name))
+        with Path("/proc/thread-self/ns/net").open() as own, there_file.open() as there:
             _enter(there)
             try:
                 yield
