@@ -205,7 +205,7 @@ def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> Row:
     busy = {f"{role}_busy_fraction": float(rows["busy_fraction"].median()) for role, rows in of_role.items()}
     used = {f"{role}_used_fraction": float(rows["used_fraction"].median()) for role, rows in of_role.items()}
     network = float(sound["network_busy_fraction"].median()) if "network_busy_fraction" in sound else np.nan
-    ahead = used["generator_used_fraction"] > used["backend_used_fraction"]
+    ahead, apart = used["generator_used_fraction"] > used["backend_used_fraction"], bool(sound["apart"].all())
     return {
         **_named("cpu_per_request_s", cpu),
         "cpu_user_per_request_s": cpu.value * user,
@@ -226,9 +226,7 @@ def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> Row:
         **{name: float(sound[name].median()) for name in sound.columns if name.startswith("memory_")},
         **busy,
         **used,
-        "bottleneck": bottleneck(
-            *busy.values(), apart=bool(sound["apart"].all()), generator_ahead=ahead, network_busy=network
-        ),
+        "bottleneck": bottleneck(*busy.values(), apart=apart, generator_ahead=ahead, network_busy=network),
     }
 
 

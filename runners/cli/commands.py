@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -33,6 +32,7 @@ from runners.cli.arguments import (
     joined_parameters,
     parameter_values,
 )
+from runners.cli.builds import built_servers
 from runners.cli.checks import write_lock
 from runners.cli.comparing import compare
 from runners.cli.console import console, findings as shown_findings, show, verified
@@ -42,11 +42,10 @@ from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
 from runners.core.project import NOTEBOOKS, OWN_SESSION_ONLY, experiments, find_experiment
 from runners.core.status_line import clear, steps
-from runners.measure.conformance import build_all, image_to_run, verify_server
+from runners.measure.conformance import verify_server
 from runners.measure.this_machine import plan_here, plan_recorded
 from runners.store.ledger import runs
 from runners.store.runs import find_runs
-from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
 
 app = typer.Typer(
@@ -214,7 +213,7 @@ def doctor(topology: TopologyFile = None, as_json: AsJson = False) -> None:
 @app.command()
 def verify(systems: Names = None, as_json: AsJson = False) -> None:
     """Check that servers keep the contract; no load."""
-    made = _built(systems)
+    made = built_servers(systems)
     plan, outcome = plan_here(), dict[str, Any]()
     for built in steps(made, "Verifying the servers"):
         findings = verify_server(built, plan.server, plan.backend)
@@ -247,10 +246,3 @@ def lock() -> None:
 def _without_other_sessions(chosen: bool) -> None:
     if chosen:
         os.environ[OWN_SESSION_ONLY] = "1"  # for the notebooks' kernels
-
-
-def _built(names: list[str] | None) -> list[Artifact]:
-    catalogue = Catalogue()
-    every = [name for name, server in catalogue.servers.items() if server.start is not None]
-    servers = [catalogue.server(Path(name).name) for name in names or every]
-    return list(build_all(catalogue, servers, image_to_run(catalogue, servers)).values())

@@ -11,7 +11,7 @@ import typer
 from runners.cli.arguments import AsJson
 from runners.cli.console import findings, show
 
-app = typer.Typer(help="Prepare and examine the hosts of a run (docs/hosts.md).", no_args_is_help=True)
+app = typer.Typer(help="Prepare and inspect the hosts of a run (docs/hosts.md).", no_args_is_help=True)
 
 
 @app.command()
@@ -19,7 +19,7 @@ def check(
     inventory: Annotated[Path, typer.Argument(metavar="hosts.toml", help="The inventory of the hosts.")],
     as_json: AsJson = False,
 ) -> None:
-    """Prepare and examine all hosts, compare them with this machine, and say what to mend."""
+    """Prepare and inspect all hosts, compare them with this machine, and say what to mend."""
     from runners.hosts.check import check_hosts  # with Dask: a second
     from runners.measure.machine_survey import ensure_measurable
 

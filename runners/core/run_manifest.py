@@ -155,18 +155,9 @@ class PlannedRates(Record):
 
 
 class HostFacts(Record):
-    """A host of a run: its name is made of its roles.
+    """A host of a run: its name is made of its roles, its fingerprint stands for the machine and tells nothing of it.
 
-    Attributes
-    ----------
-    cpus : dict[str, str]
-        Role → list of CPUs.
-    fingerprint : str
-        Digits that stand for the machine; nothing about it can be read from them.
-    builds : dict[str, str]
-        Label of a build → its key on this host.
-    clock_offset_s : float
-        Its time of day minus the controller's, before the run.
+    `cpus` are by role, `builds` are label → key. `clock_offset_s`: its time of day minus the controller's.
     """
 
     name: str
@@ -179,7 +170,7 @@ class HostFacts(Record):
 
 
 class LinkFacts(Record):
-    """The measured network before the run: what one connection from the server's host carries, and the round trip."""
+    """The network before the run: what one connection from the server's host carried, and the round trip."""
 
     rate_bps: float
     rtt_s: float

@@ -12,7 +12,8 @@ from runners.core.errors import WrkbookError
 from runners.core.project import MEASURING, exclusive
 from runners.core.run_manifest import RunManifest
 from runners.core.status_line import note, steps
-from runners.experiments.plan import check_same, idle_other, manifest_of
+from runners.experiments.begun import check_same
+from runners.experiments.plan import idle_other, manifest_of
 from runners.experiments.site import Site
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.build_times import record_build_times

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from runners.contract.runner import contract_request
 from runners.core.errors import WrkbookError, did_you_mean
 from runners.core.parameter_values import ALL, AUTO
-from runners.core.parameters import LIMITS, Parameters, check_parameters
-from runners.core.run_manifest import Facts, MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
+from runners.core.parameters import Parameters, check_parameters
+from runners.core.run_manifest import MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
 from runners.core.units import format_duration, listing
 from runners.core.workloads import WORKLOADS
+from runners.experiments.begun import check_hosts_file, check_same, recorded
 from runners.experiments.method import method
 from runners.machine.facts import machine_facts, project_facts, raise_open_files_limit
 from runners.machine.pinning import plan_pinning, plan_with_backend
@@ -233,45 +233,3 @@ def idle_other(run: Run) -> dict[int, float]:
     """CPU → share of its time that other processes used on the idle machine; nothing before the run has begun."""
     about = run.read().about_machine if run.exists else None
     return about.idle.other_fraction if about else {}
-
-
-def recorded(parameters: Parameters) -> Facts:
-    """Return the parameters as the manifest holds them: of the inventory of hosts, its name alone."""
-    return parameters.model_dump(exclude={"run_id"}) | {"hosts": Path(parameters.hosts).name}
-
-
-def check_hosts_file(parameters: Parameters) -> None:
-    """Refuse what does not go with hosts.
-
-    Raises
-    ------
-    WrkbookError
-        When the inventory is not there, or CPUs or time slices are given beside it.
-    """
-    if not parameters.hosts:
-        return
-    if not Path(parameters.hosts).is_file():
-        raise WrkbookError(f"parameter hosts: there is no file {parameters.hosts}", "docs/hosts.md shows an inventory")
-    if parameters.server_cpus or parameters.generator_cpus or parameters.backend_cpus:
-        raise WrkbookError(
-            "CPUs of a role and hosts are given", "the inventory says which CPUs of a host are used: cpus"
-        )
-    if parameters.slices not in (AUTO, "0"):
-        raise WrkbookError("time slices and hosts are given", "time slices work within one machine only: slices 0")
-
-
-def check_same(run: Run, parameters: Parameters) -> None:
-    """Refuse to go on with a run that was started with other parameters.
-
-    Raises
-    ------
-    WrkbookError
-        Naming each difference.
-    """
-    before, now = run.read().parameters, recorded(parameters)
-    differing = [name for name in now if name not in LIMITS and before.get(name, now[name]) != now[name]]
-    if differing:
-        told = "; ".join(f"{name} was {before.get(name)!r}, is {now[name]!r}" for name in differing)
-        raise WrkbookError(
-            f"run {run.run_id} was started with other parameters: {told}", "use the same, or another run-id"
-        )

@@ -1,4 +1,4 @@
-"""Where a run is measured: what one machine and several hosts have in common."""
+"""The site of a run: what one machine and several hosts have in common."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runners.systems.image import Image
 
 @dataclass(frozen=True)
 class Site:
-    """Where a run is measured.
+    """The site of a run.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""Roles on other machines: their inventory, the engine (Dask over SSH and TLS), and the examination of the hosts."""
+"""Roles on other machines: their inventory, the engine (Dask over SSH and TLS), and the inspection of the hosts."""

@@ -1,4 +1,4 @@
-"""``./wrkbook hosts check``: examine all hosts, compare them with this machine, and say what to mend."""
+"""``./wrkbook hosts check``: inspect all hosts, compare them with this machine, and say what to mend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from runners.core.units import format_duration
 from runners.hosts.cluster import ClockOffset, Hosts
-from runners.hosts.examination import Examination, examine
+from runners.hosts.inspection import Inspection, inspect
 from runners.hosts.inventory import Host, Inventory, read_inventory
 from runners.hosts.link import Link, measure_link
 from runners.machine.facts import Finding
@@ -25,11 +25,11 @@ _MEGA = 1e6
 
 @dataclass(frozen=True)
 class HostReport:
-    """What was found on one host, and how it differs from the controller."""
+    """The findings on one host, with its differences from the controller."""
 
     name: str
     title: str
-    examination: Examination
+    inspection: Inspection
     findings: tuple[Finding, ...]
 
     def lines(self) -> Iterator[str]:
@@ -39,7 +39,7 @@ class HostReport:
             yield f"{_MARKS[finding.level]} {finding.name}: {finding.detail}"
             if finding.remedy:
                 yield f"    → {finding.remedy}"
-        planned = self.examination.plan.items()
+        planned = self.inspection.plan.items()
         yield "  CPUs as planned: " + (", ".join(f"{role} {cpus}" for role, cpus in planned) or "too few")
 
 
@@ -68,8 +68,8 @@ class HostsCheck:
         hosts = {
             report.name: {
                 "findings": [asdict(finding) for finding in report.findings],
-                "machine": report.examination.fingerprint,
-                "cpus": report.examination.plan,
+                "machine": report.inspection.fingerprint,
+                "cpus": report.inspection.plan,
             }
             for report in self.reports
         }
@@ -77,7 +77,7 @@ class HostsCheck:
 
 
 def check_hosts(file: Path) -> HostsCheck:
-    """Start a worker on each host of an inventory, prepare and examine all hosts, and end the workers.
+    """Start a worker on each host of an inventory, prepare and inspect all hosts, and end the workers.
 
     Raises
     ------
@@ -87,11 +87,11 @@ def check_hosts(file: Path) -> HostsCheck:
     inventory = read_inventory(file)
     with Hosts(inventory) as hosts:
         futures = {
-            name: hosts.submit(name, examine, host.roles, host.cpus, host.housekeeping)
+            name: hosts.submit(name, inspect, host.roles, host.cpus, host.housekeeping)
             for name, host in inventory.named.items()
         }
         found = {name: hosts.result(name, future) for name, future in futures.items()}
-        own = examine(_own_roles(inventory), inventory.controller_cpus, inventory.controller_housekeeping)
+        own = inspect(_own_roles(inventory), inventory.controller_cpus, inventory.controller_housekeeping)
         reports = [HostReport(CONTROLLER, "controller: this machine", own, own.findings)]
         for name, host in inventory.named.items():
             clock, link = hosts.clock(name), measure_link(hosts, name)
@@ -104,7 +104,7 @@ def _own_roles(inventory: Inventory) -> list[str]:
     return [] if inventory.name_of("generator") else ["generator"]
 
 
-def differences(own: Examination, found: Examination, host: Host) -> list[Finding]:
+def differences(own: Inspection, found: Inspection, host: Host) -> list[Finding]:
     """Return the differences between a host and the controller, each with what to do there."""
     return [
         _commit(own, found, host),
@@ -131,7 +131,7 @@ def measured(clock: ClockOffset, link: Link) -> list[Finding]:
     ]
 
 
-def _commit(own: Examination, found: Examination, host: Host) -> Finding:
+def _commit(own: Inspection, found: Inspection, host: Host) -> Finding:
     if found.commit != own.commit:
         detail = f"{found.commit[:12]} in {host.project}, the controller has {own.commit[:12]}"
         return Finding("commit", "problem", detail, f"there: git fetch && git checkout {own.commit}")
@@ -142,7 +142,7 @@ def _commit(own: Examination, found: Examination, host: Host) -> Finding:
     return Finding("commit", "good", f"{own.commit[:12]} on both")
 
 
-def _versions(own: Examination, found: Examination) -> Finding:
+def _versions(own: Inspection, found: Inspection) -> Finding:
     other = [
         f"{name} {found.versions[name]} (here {wanted})"
         for name, wanted in own.versions.items()
@@ -153,7 +153,7 @@ def _versions(own: Examination, found: Examination) -> Finding:
     return Finding("versions", "good", f"Python {own.versions['python']} and its packages on both")
 
 
-def _image(own: Examination, found: Examination) -> Finding:
+def _image(own: Inspection, found: Inspection) -> Finding:
     if found.image["key"] != own.image["key"]:
         detail = f"key {found.image['key']}, the controller has {own.image['key']}"
         return Finding("image", "problem", detail, "use the same commit on both")
@@ -164,14 +164,14 @@ def _image(own: Examination, found: Examination) -> Finding:
     return Finding("image", "good", f"key {own.image['key']}, the same versions of all Debian packages")
 
 
-def _kernel(own: Examination, found: Examination) -> Finding:
+def _kernel(own: Inspection, found: Inspection) -> Finding:
     if found.kernel != own.kernel:
         detail = f"{found.kernel}, the controller has {own.kernel}"
         return Finding("kernel", "advice", detail, "install the same kernel where the hosts are to be alike")
     return Finding("kernel", "good", f"{own.kernel} on both")
 
 
-def _settings(own: Examination, found: Examination) -> Sequence[Finding]:
+def _settings(own: Inspection, found: Inspection) -> Sequence[Finding]:
     other = {name: value for name, value in own.settings.items() if found.settings.get(name) != value}
     if not other:
         return [Finding("kernel settings", "good", f"{len(own.settings)} settings of the network are the same")]
@@ -186,7 +186,7 @@ def _settings(own: Examination, found: Examination) -> Sequence[Finding]:
     ]
 
 
-def _cpus(found: Examination, host: Host) -> Finding:
+def _cpus(found: Inspection, host: Host) -> Finding:
     if found.missing:
         detail = f"CPU {found.missing} of cpus = {host.cpus!r} does not exist there or may not be used"
         return Finding("CPUs of the inventory", "problem", detail, "correct cpus in the inventory")
@@ -196,7 +196,7 @@ def _cpus(found: Examination, host: Host) -> Finding:
     return Finding("CPUs of the inventory", "good", f"{found.cpu}, all there")
 
 
-def _machine(own: Examination, found: Examination) -> Finding:
+def _machine(own: Inspection, found: Inspection) -> Finding:
     if found.fingerprint == own.fingerprint:
         detail = "the host is this very machine: its roles share CPUs and memory with the controller"
         return Finding("machine", "advice", detail, "use another machine, unless it is for a trial")

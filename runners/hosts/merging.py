@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from runners.core.sample import Role
-from runners.core.trial_record import WindowRecord
+from runners.core.trial_record import NetworkUse, WindowRecord
+from runners.hosts.cluster import ClockOffset
+from runners.hosts.link import Link
 from runners.hosts.watch import Watched
 
 
@@ -35,3 +39,19 @@ def merged(record: WindowRecord, watched: Watched, roles: set[Role], address: st
     if "backend" in roles:
         update["backend_work"] = watched.work
     return record.model_copy(update=update)
+
+
+def network_use(watched: Watched, link: Link, clocks: Iterable[ClockOffset]) -> NetworkUse:
+    """Return what crossed the network of the server's host in a window, with what was known of it before the run."""
+    used = watched.traffic
+    return NetworkUse(
+        elapsed_s=used.at_s,
+        received_bytes=used.received_bytes,
+        sent_bytes=used.sent_bytes,
+        dropped_count=used.dropped_count,
+        segments_count=used.segments_count,
+        retransmitted_count=used.retransmitted_count,
+        link_bps=link.rate_bps,
+        rtt_s=link.rtt_s,
+        clock_uncertainty_s=max((clock.uncertainty_s for clock in clocks), default=0.0),
+    )

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runners.core.request import Tls
-from runners.hosts.station import Launch, State
+from runners.hosts.station_records import Launch, State
 from runners.measure.launched import Elsewhere
-from runners.systems.process import Addresses
+from runners.systems.addresses import Addresses
 
 
 @dataclass

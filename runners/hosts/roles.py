@@ -1,10 +1,10 @@
-"""The roles of a run on hosts of their own: what :class:`runners.measure.roles.Roles` asks, each host does for its role."""
+"""The roles of a run on hosts of their own: each host does for its role what one machine does for all."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Concatenate, Literal, ParamSpec, TypeVar, cast
@@ -15,23 +15,23 @@ from runners.contract.conformance import Probe
 from runners.core.load import Load
 from runners.core.records import WARM_UP_KINDS
 from runners.core.sample import ProcessMemory, Role
-from runners.core.trial_record import NetworkUse, WindowKind, WindowRecord
+from runners.core.trial_record import WindowKind, WindowRecord
 from runners.hosts.cluster import ClockOffset, Hosts
 from runners.hosts.link import Link, measure_link
-from runners.hosts.merging import merged
+from runners.hosts.merging import merged, network_use
 from runners.hosts.remote_server import RemoteServer
-from runners.hosts.station import Prepared, Station, at_station, close_station, open_station
-from runners.hosts.watch import Watched
+from runners.hosts.station import Station, at_station, close_station, open_station
+from runners.hosts.station_records import Prepared
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.topology import parse_cpu_list
-from runners.measure.design import BlockSettings
 from runners.measure.launched import Launched
-from runners.measure.load import LoadTarget
+from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.roles import WantedServer
 from runners.measure.window import SAMPLED_AT
+from runners.systems.addresses import Addresses
 from runners.systems.backend import FIRST_BACKEND_PORT
+from runners.systems.build import Artifact
 from runners.systems.manifest_tables import Service
-from runners.systems.process import Addresses
 from runners.systems.sockets import FIRST_PORT
 
 Arguments = ParamSpec("Arguments")
@@ -129,9 +129,9 @@ class HostRoles:
             return task(*args, **kwargs)
         return self.hosts.call(name, task, *args, **kwargs)
 
-    def ensure_cpus(self, settings: BlockSettings) -> None:
+    def ensure_cpus(self, plan: PinningPlan) -> None:
         """Ensure that the planned CPUs are there on each host, and look at the clocks again."""
-        del settings
+        del plan
         for name in self.plans:
             self.at(name, Station.ensure_cpus)
         self.look_at_clocks()
@@ -147,21 +147,19 @@ class HostRoles:
             self.at(host, Station.release, ports)
 
     @contextmanager
-    def backend(self, settings: BlockSettings, label: str, port: int) -> Iterator[RemoteServer]:
+    def backend(self, artifact: Artifact, port: int, cpus: Sequence[int]) -> Iterator[RemoteServer]:
         """Launch a backend on its host while the context lasts."""
-        cpus = list(settings.source.plan.backend)
         addresses = Addresses(own=self._address("backend"), client=self._address("server"))
-        with self._launched("backend", label, port, cpus, 0, None, addresses) as process:
+        with self._launched("backend", artifact.server.label, port, list(cpus), 0, None, addresses) as process:
             yield process
 
     @contextmanager
-    def server(self, settings: BlockSettings, wanted: WantedServer) -> Iterator[RemoteServer]:
+    def server(self, wanted: WantedServer) -> Iterator[RemoteServer]:
         """Launch a server on its host while the context lasts."""
-        del settings
         addresses = Addresses(own=self._address("server"), backend=self._address("backend"))
         port = wanted.backend.port if wanted.backend else 0
         with self._launched(
-            "server", wanted.label, wanted.port, wanted.cpus, port, wanted.threads, addresses
+            "server", wanted.artifact.server.label, wanted.port, wanted.cpus, port, wanted.threads, addresses
         ) as process:
             yield process
 
@@ -203,11 +201,11 @@ class HostRoles:
         """Wait until the load generator finds a port for each connection; return why it does not, or an empty text."""
         return self.at(self.places["generator"], Station.missing_ports, port, connections)
 
-    def window(self, settings: BlockSettings, target: LoadTarget, load: Load, kind: WindowKind) -> WindowRecord:
+    def window(self, source: LoadContext, target: LoadTarget, load: Load, kind: WindowKind) -> WindowRecord:
         """Measure one window: the load generator's host runs it, those of server and backend watch theirs."""
         server, backend = cast("RemoteServer", target.server), cast("RemoteServer | None", target.backend)
         from_host, port = self.places["generator"], server.port_of(target.request.tls)
-        paced = load.rate_rps is not None and settings.source.generators[target.generator].reports_cpu
+        paced = load.rate_rps is not None and source.generators[target.generator].reports_cpu
         shares = () if kind in WARM_UP_KINDS else _AROUND if paced else SAMPLED_AT
         watches: dict[str, dict[Role, int]] = {}
         for role, process in (("server", server), ("backend", backend)):
@@ -237,22 +235,12 @@ class HostRoles:
         found = {host: self.at(host, Station.watched) for host in watches}
         for host, watched in found.items():
             record = merged(record, watched, set(watches[host]), server.addresses.own)
-        return record if here else record.model_copy(update={"network": self._network(found[server.host])})
+        return (
+            record
+            if here
+            else record.model_copy(update={"network": network_use(found[server.host], self.link, self.clocks.values())})
+        )
 
     def _there(self, host: str, moment_s: float) -> float:
         """Return a moment of this machine's monotonic clock as one of a host's."""
         return moment_s + (self.clocks[host].monotonic_s if host in self.clocks else 0.0)
-
-    def _network(self, watched: Watched) -> NetworkUse:
-        used = watched.traffic
-        return NetworkUse(
-            elapsed_s=used.at_s,
-            received_bytes=used.received_bytes,
-            sent_bytes=used.sent_bytes,
-            dropped_count=used.dropped_count,
-            segments_count=used.segments_count,
-            retransmitted_count=used.retransmitted_count,
-            link_bps=self.link.rate_bps,
-            rtt_s=self.link.rtt_s,
-            clock_uncertainty_s=max((clock.uncertainty_s for clock in self.clocks.values()), default=0.0),
-        )

@@ -1,4 +1,4 @@
-"""What runs on a host: it builds, launches, watches and loads as one machine does, told by the controller, one task after another."""
+"""The station on a host: it builds, launches, watches and loads as one machine does, told by the controller, one task after another."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -16,11 +15,12 @@ from runners.core.errors import WrkbookError
 from runners.core.load import Load
 from runners.core.project import MEASURING, try_lock
 from runners.core.request import Request
-from runners.core.run_manifest import Facts, MachineSurvey
+from runners.core.run_manifest import MachineSurvey
 from runners.core.sample import ProcessMemory, Role
 from runners.core.trial_record import WindowKind, WindowRecord
 from runners.generators.registry import generator_named
-from runners.hosts.examination import fingerprint, plan_roles
+from runners.hosts.inspection import fingerprint, plan_roles
+from runners.hosts.station_records import Launch, Prepared, State, StationFacts
 from runners.hosts.watch import Watched, Watching
 from runners.machine.facts import machine_facts, raise_open_files_limit
 from runners.machine.pinning_plan import PinningPlan
@@ -32,54 +32,18 @@ from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.sampling import memory, probed_cpus
 from runners.measure.this_machine import this_topology
 from runners.measure.window import in_one_piece
+from runners.systems.addresses import Addresses
 from runners.systems.backend import Backend
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
 from runners.systems.host import wait_for_ports
 from runners.systems.manifest_tables import Service
-from runners.systems.process import Addresses, ServerProcess
+from runners.systems.process import ServerProcess
 from runners.systems.sandbox import ensure_cpus
 from runners.systems.sockets import FIRST_PORT, hold_ports
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Launch:
-    """A launched server, as its host tells the controller: a number for later calls, its ports, and how long it took."""
-
-    number: int
-    port: int
-    tls_port: int
-    startup_s: float
-
-
-@dataclass(frozen=True)
-class State:
-    """Whether a launched server runs, its exit status, and what it printed last."""
-
-    alive: bool
-    exit_status: int | None
-    output: str
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A host that is ready: the key of each build, and what does not keep the contract, by label."""
-
-    builds: dict[str, str]
-    profiles: dict[str, str]
-    nonconforming: dict[str, str]
-
-
-@dataclass(frozen=True)
-class StationFacts:
-    """A host for the manifest: facts of its machine, digits that stand for it, and the labels that it has built."""
-
-    machine: Facts
-    fingerprint: str
-    builds: list[str]
 
 
 class Station:

@@ -42,7 +42,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Watched:
-    """What was seen on one host in a window: `cpu_s` is the server's of the whole window; work and traffic are, too."""
+    """The findings on one host in a window: `cpu_s` is the server's of the whole window; work and traffic are, too."""
 
     samples: list[Sample]
     busy: dict[Role, CpuSpread]
@@ -54,7 +54,7 @@ class Watched:
 
 
 class Watching:
-    """The watch over what a host has launched: begun before the load, asked for its findings after it."""
+    """The watch over what a host has launched: begun before the load, its findings are taken after it."""
 
     def __init__(self, processes: Mapping[Role, ServerProcess], probes: SpeedProbes, port: int) -> None:
         self._processes, self._probes, self._port = processes, probes, port
@@ -81,7 +81,7 @@ class Watching:
         self._interval = (begun, begun + load.duration_s)
         for place, share in enumerate(shares, 1):
             time.sleep(max(0.0, begun + share * load.duration_s - time.monotonic()))
-            # What takes longer to find out is looked at once: at half of the window, or when it is over.
+            # What takes longer to find out is sampled once: at half of the window, or when it is over.
             self._sample(thorough=place == (len(shares) + 2) // 2)
 
     def end(self) -> Watched:

@@ -47,7 +47,7 @@ def measure_block(
         When a planned CPU is gone, or a backend cannot be launched: nothing can be measured then.
     """
     roles = settings.roles
-    roles.ensure_cpus(settings)
+    roles.ensure_cpus(settings.source.plan)
     started_at, started = datetime.now(UTC).isoformat(), time.monotonic()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wrkbook-load-")))
@@ -55,7 +55,9 @@ def measure_block(
         names = list(dict.fromkeys(trial.service.backend for trial in trials.values() if trial.service.backend))
         backends: dict[str, Launched] = {}
         for name, port in zip(names, stack.enter_context(roles.hold_ports(len(names), backends=True)), strict=True):
-            backends[name] = stack.enter_context(roles.backend(settings, name, port))
+            backends[name] = stack.enter_context(
+                roles.backend(settings.artifacts[name], port, settings.source.plan.backend)
+            )
         for trial in trials.values():
             trial.backend = backends.get(trial.service.backend or "")
         # In a fresh design each cell has a port of its own, to which no closed connection still holds a client's port.
@@ -143,10 +145,14 @@ def _launch(trials: Sequence[Trial], settings: BlockSettings, port: int, stack: 
     cell = trials[0].cell
     backend = next((trial.backend for trial in trials if trial.backend), None)
     wanted = WantedServer(
-        cell.system.build, port, settings.cpus(cell), cell.workload.shape.server_threads_count, backend
+        settings.artifacts[cell.system.build],
+        port,
+        settings.cpus(cell),
+        cell.workload.shape.server_threads_count,
+        backend,
     )
     try:
-        process = stack.enter_context(settings.roles.server(settings, wanted))
+        process = stack.enter_context(settings.roles.server(wanted))
     except WrkbookError as error:
         for trial in trials:
             trial.fail("launch", error.problem)

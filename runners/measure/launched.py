@@ -1,4 +1,4 @@
-"""What is known of a launched server: wherever it runs, where its processes can be watched, and on another host."""
+"""Launched servers: wherever it runs, where its processes can be watched, and on another host."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from runners.core.request import Tls
-from runners.systems.process import Addresses
+from runners.systems.addresses import Addresses
 
 
 class Launched(Protocol):
-    """What a trial needs of a launched server or backend, wherever it runs."""
+    """A launched server or backend as a trial needs it, wherever it runs."""
 
     @property
     def startup_s(self) -> float:

@@ -12,13 +12,13 @@ from runners.core.parameters import PROFILES, Parameters, Profile, changed_param
 from runners.core.records import LoadProfile
 from runners.generators.registry import generator_named
 from runners.machine.facts import raise_open_files_limit
-from runners.machine.pinning import plan_pinning, plan_with_backend
 from runners.machine.pinning_plan import PinningPlan
 from runners.measure.conformance import image_to_run
 from runners.measure.design import DELAYS_MS, Cell, Design, design, load_shapes, own_load_shapes
 from runners.measure.fixed_rates import FixedRateLoad, with_rates
 from runners.measure.load import LeftOut, clamped
 from runners.measure.load_levels import CEILING, LoadLevels
+from runners.measure.run_pinning import pinning_of
 from runners.measure.server_cpus import (
     CpuSteps,
     connections_for,
@@ -27,7 +27,7 @@ from runners.measure.server_cpus import (
     most_threads,
     with_server_cpus,
 )
-from runners.measure.this_machine import command_at_hand, usable_cores
+from runners.measure.this_machine import command_at_hand
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue
 from runners.systems.host import client_ports
@@ -180,7 +180,7 @@ def plan_run(
         tools = generators_of(planned, parameters)
         image_to_run(catalogue, built_of(catalogue, planned, load_levels, tools), tools).ensure()
     behind = bool(backends_of(catalogue, planned))
-    pinning = _pinning(run, parameters, elsewhere, behind=behind)
+    pinning = pinning_of(run, parameters, USABLE_CPUS, elsewhere, behind=behind)
     steps = cpu_steps(parameters, pinning) if by_cpus else None
     planned = with_server_cpus(planned, steps, parameters.server_threads) if steps else planned
     chosen = bool(changed_parameters({"connections": parameters.connections}, experiment))
@@ -239,18 +239,3 @@ def backends_of(catalogue: Catalogue, design: Design) -> list[Server]:
     ]
     names = dict.fromkeys(service.backend for service in services if service and service.backend)
     return [catalogue.server(name) for name in names]
-
-
-def _pinning(
-    run: Run, given: Parameters, elsewhere: Callable[[str], PinningPlan] | None, *, behind: bool
-) -> PinningPlan:
-    if run.exists:
-        known = run.read()
-        return PinningPlan.recorded(known.pinning, known.pinning_threats)
-    if given.hosts and elsewhere is not None:
-        found = elsewhere(given.hosts)
-        return found if behind else replace(found, backend=())
-    cores = usable_cores(USABLE_CPUS)
-    if behind:
-        return plan_with_backend(cores, given.server_cpus, given.generator_cpus, given.backend_cpus)
-    return plan_pinning(cores, given.server_cpus, given.generator_cpus)

@@ -104,7 +104,7 @@ class Trial:
         if load.connections >= LEAST_WATCHED and (short := settings.roles.missing_ports(port, load.connections)):
             self.fail("ports", short)
             return
-        self.add(settings, settings.roles.window(settings, self.target, load, kind))
+        self.add(settings, settings.roles.window(settings.source, self.target, load, kind))
 
     def next_search_rps(self, settings: BlockSettings) -> float | None:
         """Return the rate of the next window of the search under the cell's objectives; None when no more is needed."""

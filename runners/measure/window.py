@@ -97,12 +97,8 @@ class Window:
         self._server = cast("OnThisMachine", target.server)
         self._backend = cast("Backend | None", target.backend)
         self._port = target.server.port_of(target.request.tls)
-        self._argv = self._generator.command(
-            target.request,
-            replace(load, duration_s=load.duration_s + spare_s),
-            self._server.addresses.own,
-            self._port,
-        )
+        longest, address = replace(load, duration_s=load.duration_s + spare_s), self._server.addresses.own
+        self._argv = self._generator.command(target.request, longest, address, self._port)
         self.begun, self._ended, self.hung = math.nan, math.inf, False
         self._samples: list[Sample] = []
         self._others = OtherProcesses()
@@ -173,13 +169,12 @@ class Window:
         """Take a sample of the processes and the machine; none after the end. For the rest see :class:`Sample`."""
         if self._process.poll() is not None:
             return
-        server = self._server
         sample = self._snapshot(self._roles(), seen=not self.paced)
         sample.suspended_s = suspended_s
         for role, cpus in self._cpus.items() if co_scheduled_cpu_s is not None else ():
             sample.cpus[role].co_scheduled_cpu_s = sum((co_scheduled_cpu_s or {}).get(cpu, 0.0) for cpu in cpus)
         if share == THOROUGH_AT:
-            sample.server.memory = memory(server.pids)
+            sample.server.memory = memory(self._server.pids)
             sample.connections_count = established_count(self._port)
         self._samples.append(sample)
 

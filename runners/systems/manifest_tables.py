@@ -85,7 +85,7 @@ class Start(Strict):
 
     ``{port}`` and ``{threads}`` are filled in, ``{backend_port}`` (0: no backend in this experiment) and ``{pool}``, how many
     connections to keep to it; and ``{tls_port}``, on which it listens with TLS. ``{address}`` and ``{backend_address}``: see
-    :class:`runners.systems.process.Addresses`; the environment has them as ``LISTEN_ADDRESS`` and ``BACKEND_ADDRESS``.
+    :class:`runners.systems.addresses.Addresses`; the environment has them as ``LISTEN_ADDRESS`` and ``BACKEND_ADDRESS``.
 
     Attributes
     ----------

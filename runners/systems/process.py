@@ -7,36 +7,20 @@ import dataclasses
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from runners.core.errors import WrkbookError
 from runners.core.request import Tls
+from runners.systems.addresses import ONE_HOST, Addresses
 from runners.systems.build import Artifact
 from runners.systems.certificate import TLS_FOLDER, certificate_folder
 from runners.systems.process_tree import children, descendants, first_of, signal_to
 from runners.systems.sandbox import Sandbox, Tail, ensure_cpus
 from runners.systems.server_manifest import pool_size
-from runners.systems.sockets import FIRST_TLS_PORT, LOOPBACK, hold_ports, is_free, listening_inodes, socket_inodes
+from runners.systems.sockets import FIRST_TLS_PORT, hold_ports, is_free, listening_inodes, socket_inodes
 
 _END_TIMEOUT_S = 3.0
-
-
-@dataclass(frozen=True)
-class Addresses:
-    """Where a server listens, where its backend does, and where the clients of a backend are: loopback on one host."""
-
-    own: str = LOOPBACK
-    backend: str = LOOPBACK
-    client: str = LOOPBACK
-
-    def environment(self) -> dict[str, str]:
-        """Return the environment variables that tell a server."""
-        return {"LISTEN_ADDRESS": self.own, "BACKEND_ADDRESS": self.backend, "CLIENT_ADDRESS": self.client}
-
-
-ONE_HOST = Addresses()
 
 
 class ServerProcess:

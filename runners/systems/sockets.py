@@ -48,7 +48,7 @@ def established_count(port: int, *, elsewhere: bool = False) -> int:
 
 
 # Own code: the dump of one port is counted without making an object of each socket, as pyroute2 would at every sample.
-def _diagnosed_count(port: int, family: int, elsewhere: bool) -> int:
+def _diagnosed_count(port: int, family: int, elsewhere: bool = False) -> int:
     states = 1 << int(_ESTABLISHED, 16)
     wanted = (
         struct.pack("=BBBxI", family, socket.IPPROTO_TCP, 0, states)
@@ -73,7 +73,7 @@ def _diagnosed_count(port: int, family: int, elsewhere: bool) -> int:
                 at += (length + 3) & ~3
 
 
-def _listed_count(port: int, elsewhere: bool) -> int:
+def _listed_count(port: int, elsewhere: bool = False) -> int:
     # Read as bytes and compared by column.
     local, state = f":{port:04X}".encode(), _ESTABLISHED.encode()
     found = 0

@@ -8,8 +8,15 @@ from runners.core.project import PROJECT
 from runners.core.records import Workload
 from runners.core.workloads import WORKLOADS, backend_work, check_mixes, named
 
-# Vectors are about one workload each, the migrations know the names of recorded data, and a function of colours is called mixed.
-NAMING = {"core/workloads.py", "store/migrations.py", "contract/vectors/golden.py", "present/kit/theme.py"}
+# Vectors are about one workload each, the migrations know the names of recorded data, a function of colours is called mixed, and a
+# protocol tls.
+NAMING = {
+    "core/workloads.py",
+    "store/migrations.py",
+    "contract/vectors/golden.py",
+    "present/kit/theme.py",
+    "hosts/cluster.py",
+}
 
 
 def named_in(path):

@@ -7,7 +7,7 @@ import pytest
 from runners.core.errors import WrkbookError
 from runners.experiments.experiment import Experiment
 from runners.experiments.plan import idle_other
-from runners.measure import run_plan
+from runners.measure import run_pinning, run_plan
 from runners.store.ledger import Run
 from tests.analyse.synthetic import manifest
 
@@ -55,7 +55,7 @@ def test_a_resumed_run_keeps_its_cpus_and_needs_no_topology(begun, monkeypatch, 
     roles = {"server": "5-6", "generator": "7-9", "housekeeping": "10"}
     begun({"pinning": roles, "pinning_threats": ["They are far apart."]})
     monkeypatch.setattr(run_plan, "Run", lambda *names: Run(*names, tmp_path))
-    monkeypatch.delattr(run_plan, "usable_cores")
+    monkeypatch.delattr(run_pinning, "usable_cores")
     resumed = Experiment("01-ping", {"run_id": "known"}, workloads=["ping"]).run_plan
     assert resumed.pinning.as_dict() == roles
     assert resumed.pinning.threats == ("They are far apart.",)

@@ -7,14 +7,14 @@ import pytest
 from runners.core.errors import WrkbookError
 from runners.hosts.check import CLOCK_LIMIT_S, differences, measured
 from runners.hosts.cluster import ClockOffset
-from runners.hosts.examination import Examination
+from runners.hosts.inspection import Inspection
 from runners.hosts.inventory import Host
 from runners.hosts.link import Link
 from runners.hosts.worker import refuse_plain
 from tests.hosts.conftest import on_controller
 
 HOST = Host(ssh="server", address="192.0.2.2", roles=["server"], cpus="0-3")
-SAME = Examination(
+SAME = Inspection(
     fingerprint="0123456789ab",
     commit="a" * 40,
     state="clean",
@@ -31,7 +31,7 @@ SAME = Examination(
 
 def differing(**changes):
     """The levels of what differs, by name, where the host has these changes."""
-    other = Examination(**{**vars(SAME), "fingerprint": "ba9876543210", **changes})
+    other = Inspection(**{**vars(SAME), "fingerprint": "ba9876543210", **changes})
     return {found.name: found.level for found in differences(SAME, other, HOST) if found.level != "good"}
 
 
@@ -75,7 +75,7 @@ def test_an_address_beyond_loopback_that_is_not_encrypted_is_refused(address):
 
 @pytest.mark.servers
 @pytest.mark.quiet
-def test_three_hosts_are_examined_and_nothing_is_left_on_them(network, inventory):
+def test_three_hosts_are_inspected_and_nothing_is_left_on_them(network, inventory):
     outcome = on_controller(network, "hosts", "check", inventory, "--json")
     assert outcome.returncode == 0, outcome.stderr[-2000:]
     hosts = json.loads(outcome.stdout)["hosts"]

@@ -10,11 +10,12 @@ import pytest
 
 from runners.cli import commands
 from runners.core.errors import WrkbookError
-from runners.experiments import experiment
+from runners.experiments import experiment, measuring
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.topology import LSTOPO, Core
-from runners.measure import run_plan, this_machine
+from runners.measure import run_pinning, this_machine
 from runners.measure.block import measure_block
+from runners.measure.roles import OneMachine
 from runners.measure.this_machine import plan_recorded, this_topology, topology_at_hand, usable_cores
 from runners.systems.process import ServerProcess
 from tests.machine.machines import MACHINES, grid, xml
@@ -175,7 +176,7 @@ GONE = PinningPlan((3999,), (min(os.sched_getaffinity(0)),), (3998,))
 
 
 def test_a_block_whose_cpus_have_gone_ends_the_run_by_their_names():
-    settings = SimpleNamespace(source=SimpleNamespace(plan=GONE))
+    settings = SimpleNamespace(source=SimpleNamespace(plan=GONE), roles=OneMachine())
     with pytest.raises(WrkbookError, match="CPU 3999 is gone since the CPUs were planned"):
         measure_block(settings, 1, (), print)
 
@@ -187,8 +188,8 @@ def test_a_server_whose_cpus_have_gone_is_not_launched():
 
 
 def test_an_experiment_whose_cpus_have_gone_does_not_begin(monkeypatch, tmp_path):
-    monkeypatch.setattr(run_plan, "usable_cores", lambda _: [Core((cpu,)) for cpu in (3997, 3998, 3999)])
-    monkeypatch.setattr(experiment, "build_all", lambda *_: {})
+    monkeypatch.setattr(run_pinning, "usable_cores", lambda _: [Core((cpu,)) for cpu in (3997, 3998, 3999)])
+    monkeypatch.setattr(measuring, "build_all", lambda *_: {})
     begun = experiment.Experiment("01-ping", {"run_id": "gone"}, workloads=["ping"])
     before = os.sched_getaffinity(0)
     with pytest.raises(WrkbookError, match="CPU 3997, 3998, 3999 are gone"):

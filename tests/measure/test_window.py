@@ -28,7 +28,7 @@ def begun_after_s(process, port, least_s):
 
 
 def test_connections_that_are_never_seen_open_begin_a_window_too(generator, monkeypatch):
-    monkeypatch.setattr(load, "established_count", lambda _: 0)
+    monkeypatch.setattr(load, "established_count", lambda _, **__: 0)
     with socket.create_server(("127.0.0.1", 0)) as listener, contextlib.ExitStack() as stack:
         port, ended = listener.getsockname()[1], threading.Event()
 
@@ -46,7 +46,7 @@ def test_connections_that_are_never_seen_open_begin_a_window_too(generator, monk
 
 def test_a_generator_that_opens_nothing_or_ends_is_not_waited_for_without_end(generator, monkeypatch):
     # The kernel counts the connections of other programs too.
-    monkeypatch.setattr(load, "accepted_count", lambda: 0)
+    monkeypatch.setattr(load, "accepted_count", lambda **_: 0)
     assert begun_after_s(generator, 1, 0.2) >= 0.2
     generator.kill()
     generator.wait()

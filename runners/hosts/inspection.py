@@ -1,4 +1,4 @@
-"""The examination of one machine: what must be the same on all hosts, and what must be there."""
+"""The inspection of one machine: what must be the same on all hosts, and what must be there."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _KERNEL = Path("/proc/sys")
 
 
 @dataclass(frozen=True)
-class Examination:
-    """One machine as it was examined.
+class Inspection:
+    """One machine as it was inspected.
 
     Attributes
     ----------
@@ -78,8 +78,8 @@ class Examination:
     findings: tuple[Finding, ...]
 
 
-def examine(roles: Sequence[str], cpus: str = "", housekeeping: str = "") -> Examination:
-    """Make the image where it is missing, and examine this machine; the arguments are those of the inventory.
+def inspect(roles: Sequence[str], cpus: str = "", housekeeping: str = "") -> Inspection:
+    """Make the image where it is missing, and inspect this machine; the arguments are those of the inventory.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def examine(roles: Sequence[str], cpus: str = "", housekeeping: str = "") -> Exa
     wanted |= set(parse_cpu_list(housekeeping)) if housekeeping else set()
     planned = plan_roles(this_topology(), roles, cpus, housekeeping)
     packages = "\n".join(f"{name} {found}" for name, found in sorted(image.versions.items()))
-    return Examination(
+    return Inspection(
         fingerprint=fingerprint(),
         commit=project["git_commit"],
         state=project.get("git_state", "not known"),
