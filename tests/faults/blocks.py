@@ -75,7 +75,7 @@ def measured(chosen: BlockSettings, ledger: Path, step=lambda _: None) -> tuple[
     def own_ports(count, first=FIRST_PORT):
         return hold_ports(count, first_of_worker(first))
 
-    with mock.patch("runners.measure.block.hold_ports", own_ports):
+    with mock.patch("runners.measure.roles.hold_ports", own_ports):
         records = measure_block(chosen, 1, set(), step)
     run.write_block(1, records)
     left = [process for process in psutil.Process().children(recursive=True) if process.pid not in before]
