@@ -57,9 +57,9 @@ def test_answers_that_are_wrong_under_load_make_the_trial_void(beside_an_honest_
 
 
 def _only_before(verify):
-    def verified(self, when):
+    def verified(self, settings, when):
         if when == "before":
-            verify(self, when)
+            verify(self, settings, when)
         else:
             self.record.verified_after = self.record.verified_before
 
