@@ -122,8 +122,8 @@ class Hosts:
                 try:
                     return future.result(_LOOK_S)
                 except TimeoutError:
-                    # A task for a host that is gone would wait for its return.
-                    if name not in self.present:
+                    # The task's own error; or its host is gone, for whose return it would wait.
+                    if future.done() or name not in self.present:
                         raise
         except WrkbookError as error:
             raise WrkbookError(f"on the host {name}: {error.problem}", error.remedy) from error

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Concatenate, Literal, ParamSpec, TypeVar, cast
 
 from distributed import Future
 
 from runners.contract.conformance import Probe
+from runners.core.errors import WrkbookError
 from runners.core.load import Load
 from runners.core.records import WARM_UP_KINDS
 from runners.core.sample import ProcessMemory, Role
@@ -106,9 +107,10 @@ class HostRoles:
         self.clocks = {name: self.hosts.clock(name) for name in self.plans if name != CONTROLLER}
 
     def close(self) -> None:
-        """End all that the hosts have started."""
+        """End all that the hosts have started; a host that is gone does so by itself."""
         for name in self.plans:
-            self._run(name, close_station)
+            with suppress(WrkbookError):
+                self._run(name, close_station)
 
     def at(
         self,

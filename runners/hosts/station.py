@@ -85,6 +85,7 @@ class Station:
                 continue
             if found := verify_server(self.artifacts[server.label], self.plan.server, again=False):
                 failed[server.label] = f"does not keep the contract: {found[0]}"
+        self._stack.callback(os.sched_setaffinity, 0, os.sched_getaffinity(0))
         os.sched_setaffinity(0, self.plan.housekeeping)
         self.probes = self._stack.enter_context(SpeedProbes(probed_cpus(self.plan)))
         made = self.artifacts.items()

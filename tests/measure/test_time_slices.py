@@ -113,8 +113,7 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
             assert about.ran_s == pytest.approx(SHORT.window_s, abs=0.2)
             assert result.duration_s == pytest.approx(about.ran_s, rel=0.05)
             # To stop many threads takes time itself.
-            # One that is not stopped runs through the time slices of the others: twice as long as its own.
-            assert max(about.late_s.values()) < 0.5 * about.ran_s
+            assert max(about.late_s.values()) < 0.05 * about.ran_s
             assert min(result.service_time.values_us) > 0
             assert raw.elapsed_s > 2 * about.ran_s  # the others had their time_slices meanwhile
             assert max(result.service_time.values_us) < 1e6 * (raw.elapsed_s - about.ran_s)
