@@ -9,6 +9,7 @@ import pandas as pd
 from runners.analyse.fixed_rates import in_bursts
 from runners.analyse.results import Results
 from runners.core.records import CONTROL
+from runners.core.run_manifest import HostFacts, LinkFacts
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, shortened, shortlist
 from runners.present.kit.frames import is_fixed_rate, measured, without_control
 from runners.present.kit.markup import Fragment, folded, joined
@@ -49,7 +50,7 @@ def limits_of(results: Results, own: Sequence[str] = ()) -> list[str]:
         *_scheduled(results),
         *_precision(results),
         *results.manifest.left_out,
-        "Client and server share one machine and its loopback network: no network card, no distance, no lost packets.",
+        _network(results.manifest.hosts, results.manifest.link),
         _windows(results),
         *_time_slices(results),
         *_ramp_up(results),
@@ -110,6 +111,16 @@ def _session(results: Results) -> str:
         else "repeat the run in another hour"
     )
     return f"The machine is virtual and shares its hardware{seen}: {advice}."
+
+
+def _network(hosts: Sequence[HostFacts], link: LinkFacts | None) -> str:
+    """Return what lies between client and server: loopback, a link between hosts, or one between hosts that are one machine."""
+    if not hosts or link is None:
+        return "Client and server share one machine and its loopback network: no network card, no distance, no lost packets."
+    carried = f"{link.rate_bps / 1e6:,.0f} Mbit/s in one connection, round trip {format_duration(link.rtt_s)}"
+    if len({host.fingerprint for host in hosts}) < len(hosts):
+        return f"Some of the {len(hosts)} hosts are one machine and share its CPUs and kernel; the link between them: {carried}."
+    return f"Client and server are on different hosts; the link between them before the run: {carried}."
 
 
 def _closed_loop(results: Results) -> str:

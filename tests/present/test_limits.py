@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from runners.present.limits import limits_of
+from runners.core.run_manifest import HostFacts, LinkFacts
+from runners.present.limits import _network, limits_of
 from tests.present.frames import make_sample
 
 
@@ -83,3 +84,23 @@ def test_the_control_is_not_named_as_a_system():
     run.comparisons["ratio_high"] *= np.where(run.comparisons["system_a"].eq("control"), 3, 1)
     assert "the control" in said(run)
     assert not re.search(r"(?<!the )\bcontrol\b", said(run))
+
+
+def host(name, fingerprint):
+    return HostFacts(
+        name=name, roles=[name], cpus={}, machine={}, fingerprint=fingerprint, builds={}, clock_offset_s=0.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("fingerprints", "said"),
+    [
+        ([], "Client and server share one machine and its loopback network"),
+        (["a", "b"], "Client and server are on different hosts; the link between them before the run: 956 Mbit/s"),
+        (["a", "a"], "Some of the 2 hosts are one machine and share its CPUs and kernel"),
+    ],
+)
+def test_what_lies_between_client_and_server_is_said_of_this_run(fingerprints, said):
+    hosts = [host(f"host-{place}", each) for place, each in enumerate(fingerprints)]
+    link = LinkFacts(rate_bps=956e6, rtt_s=2e-4) if hosts else None
+    assert _network(hosts, link).startswith(said)
