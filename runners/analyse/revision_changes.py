@@ -26,7 +26,7 @@ class Change:
     memory_ratio : float
         Ratio of the peaks of resident memory.
     is_bound : bool
-        Whether the load generator was the limit of one side: the CPU time decides alone.
+        Whether the load was the limit of one side: the CPU time decides alone.
     control : Interval
         Throughput of one build that is launched twice in the same blocks, over itself.
     size_ratio : float

@@ -22,6 +22,7 @@ from runners.core.records import (
 )
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
+from runners.generators.reports import result_of
 from runners.stats import histograms
 
 _CELL = ("block", "system", "workload")
@@ -152,7 +153,7 @@ def load_results(record: TrialRecord) -> Iterator[tuple[WindowRecord, LoadResult
     """
     generator = GENERATORS[record.generator]
     for raw in record.windows:
-        yield raw, generator.parse(raw.stdout, raw.load)
+        yield raw, result_of(generator, raw)
 
 
 @dataclass(frozen=True)

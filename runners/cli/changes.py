@@ -46,7 +46,7 @@ def _rows(found: Sequence[Change], threshold: float) -> list[list[str]]:
         [
             each.system,
             each.workload,
-            "load generator was the limit" if each.is_bound else _ratio(each.throughput),
+            "load was the limit" if each.is_bound else _ratio(each.throughput),
             _ratio(each.cpu),
             amount(each.memory_ratio, RATIOS),
             amount(each.size_ratio, RATIOS),

@@ -8,8 +8,12 @@ from typing import Annotated
 
 import typer
 
-from runners.cli.arguments import AsJson
-from runners.cli.console import findings, show
+from runners.cli.arguments import DEFAULT_PROFILE, AsJson, Changes, parameter_values
+from runners.cli.console import console, findings, show
+from runners.core.errors import WrkbookError
+from runners.core.project import find_experiment
+from runners.core.status_line import note
+from runners.store.ledger import Run, new_run_id
 
 app = typer.Typer(help="Prepare and inspect the hosts of a run (docs/hosts.md).", no_args_is_help=True)
 
@@ -32,6 +36,42 @@ def check(
 
 
 @app.command()
+def share(
+    inventory: Annotated[Path, typer.Argument(metavar="hosts.toml", help="The inventory; each host has the role all.")],
+    notebooks: Annotated[list[str], typer.Argument(metavar="NOTEBOOK…", help="What is measured, such as 02 04 06.")],
+    profile: Annotated[str, typer.Option(help="How much is measured.")] = DEFAULT_PROFILE,
+    parameter: Changes = None,
+    run_id: Annotated[
+        str, typer.Option(help="Name of the runs; those that are here already are not measured again.")
+    ] = "",
+) -> None:
+    """Have identical hosts measure notebooks side by side, each run on one host, and make the reports here."""
+    from runners.cli.outcome import show_report
+    from runners.experiments.plan import check_run
+    from runners.hosts.fleet import Job, share as shared
+    from runners.hosts.inventory import read_inventory
+    from runners.workbook.run import rebuild
+
+    names = [find_experiment(name) for name in notebooks]
+    values = {"profile": profile} | parameter_values(parameter or [])
+    for name in names:
+        check_run(name, values)
+    named = run_id or new_run_id(profile)
+    jobs = [Job(name, named, values) for name in names if not Run(name, named).exists]
+    target, failed = console(), []
+    for place, (job, outcome) in enumerate(shared(read_inventory(inventory), jobs), 1):
+        note(
+            f"{job.experiment}: {'measured' if outcome.records else 'failed'} on {outcome.host or 'a host'}, {place} of {len(jobs)}"
+        )
+        if outcome.records:
+            show_report(target, rebuild(Run(job.experiment, named)))
+        if outcome.failure:
+            failed.append(f"{job.experiment}: {outcome.failure}")
+    if failed:
+        raise WrkbookError("; ".join(failed), f"mend it, then: --run-id {named}")
+
+
+@app.command()
 def join(
     scheduler: Annotated[
         str, typer.Argument(metavar="ADDRESS", help="The controller's, such as tls://192.0.2.1:8786.")
@@ -40,7 +80,7 @@ def join(
     keys: Annotated[Path | None, typer.Option(help="Folder with the keys of the run; it is deleted.")] = None,
     address: Annotated[str, typer.Option(help="The address of this host to listen on.")] = "",
 ) -> None:
-    """Run tasks of a controller on this machine, until it ends or is gone; `hosts check` and `run --hosts` start this."""
+    """Run tasks of a controller on this machine, until it ends or is gone; over SSH this is started by itself."""
     from runners.hosts.worker import join as work
 
     work(scheduler, name, keys, address)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-TRIAL_SCHEMA = "wrkbook.trial/10"
+TRIAL_SCHEMA = "wrkbook.trial/11"
 RUN_SCHEMA = "wrkbook.run/11"
 SUMMARY_SCHEMA = "wrkbook.summary/6"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"

@@ -64,6 +64,8 @@ class NetworkUse(Record):
         Round trip between the two hosts before the run.
     clock_uncertainty_s : float
         How well the offset of the two hosts' clocks is known.
+    overlap_fraction : float
+        Share of the longest host's window in which all hosts worked or watched, by the clock of the controller (NaN: not known).
     """
 
     elapsed_s: float
@@ -75,11 +77,23 @@ class NetworkUse(Record):
     link_bps: float
     rtt_s: float
     clock_uncertainty_s: float
+    overlap_fraction: float = math.nan
 
     @property
     def busy_fraction(self) -> float:
         """Return the share of the link that the busier direction used."""
         return 8 * max(self.received_bytes, self.sent_bytes) / self.elapsed_s / self.link_bps
+
+
+class LoadShare(Record):
+    """The share of one host in a load that several hosts make: what its load generator was told, and what it printed."""
+
+    command: list[str]
+    load: Load
+    exit_status: int
+    stdout: str
+    stderr: str
+    hung: bool
 
 
 class WindowRecord(Record):
@@ -111,6 +125,11 @@ class WindowRecord(Record):
         The launched process alone held the port before and after.
     network : NetworkUse | None
         What crossed the measured network; None where all roles are on one machine.
+    began_at_s : float
+        Begin of the load on the monotonic clock of the load generator's host (0 before schema 11).
+    shares : list[LoadShare]
+        The share of each host where several make the load; then `load` is the whole, and all else that of the host whose load
+        generator was busiest.
     """
 
     kind: WindowKind
@@ -131,6 +150,8 @@ class WindowRecord(Record):
     server_listened: bool
     busy: dict[Role, CpuSpread] = {}
     network: NetworkUse | None = None
+    began_at_s: float = 0.0
+    shares: list[LoadShare] = []
 
 
 class Verification(Record):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
@@ -12,9 +13,9 @@ from runners.core.run_manifest import Facts, HostFacts, LinkFacts
 from runners.core.sample import Role
 from runners.experiments.site import Site
 from runners.hosts.cluster import Hosts
-from runners.hosts.inventory import Inventory, read_inventory
-from runners.hosts.roles import CONTROLLER, HostRoles
-from runners.hosts.station import Station
+from runners.hosts.inventory import read_inventory
+from runners.hosts.roles import HostRoles
+from runners.hosts.station import CONTROLLER, Station
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.conformance import image_to_run
@@ -22,16 +23,54 @@ from runners.measure.run_plan import RunPlan
 from runners.systems.build import artifact
 
 
+@dataclass(frozen=True)
+class Connection:
+    """The connected hosts of an inventory, and the CPUs of all roles as planned there."""
+
+    stack: ExitStack
+    roles: HostRoles
+    pinning: PinningPlan
+
+    @property
+    def lasts(self) -> bool:
+        """Return whether all hosts are still there."""
+        return set(self.roles.hosts.inventory.named) <= self.roles.hosts.present
+
+
+_connected: Connection | None = None
+
+
 def pinning_over_hosts(file: str) -> PinningPlan:
-    """Connect to the hosts of an inventory, and return the CPUs of all roles.
+    """Connect to the hosts of an inventory, and return the CPUs of all roles; measuring uses the same connection.
 
     Raises
     ------
     WrkbookError
-        When the inventory is wrong, a host cannot be reached, or has too few CPUs.
+        When the inventory is wrong, a host cannot be reached, has too few CPUs, or another version of wrkbook.
     """
-    with _roles(read_inventory(Path(file))) as (_, plan):
-        return plan
+    return _connection(file).pinning
+
+
+def _connection(file: str) -> Connection:
+    global _connected
+    inventory = read_inventory(Path(file))
+    if _connected is not None and _connected.roles.hosts.inventory == inventory and _connected.lasts:
+        return _connected
+    _disconnect()
+    with ExitStack() as stack:
+        roles = HostRoles(stack.enter_context(Hosts(inventory)))
+        stack.callback(roles.close)
+        pinning = roles.open()
+        _connected = Connection(stack.pop_all(), roles, pinning)
+    return _connected
+
+
+@atexit.register
+def _disconnect() -> None:
+    global _connected
+    if _connected is not None:
+        connected, _connected = _connected, None
+        connected.stack.close()
 
 
 @contextmanager
@@ -42,7 +81,9 @@ def hosts_of(plan: RunPlan) -> Iterator[Site]:
     backends = [server.label for server in plan.backends]
     servers = [server.label for server in plan.servers if server.label not in backends]
     labels: dict[Role, list[str]] = {"server": servers, "backend": backends}
-    with _roles(read_inventory(Path(plan.parameters.hosts))) as (roles, pinning):
+    try:
+        connected = _connection(plan.parameters.hosts)
+        roles, pinning = connected.roles, connected.pinning
         pinning = pinning if plan.backends else replace(pinning, backend=())
         if pinning.as_dict() != plan.pinning.as_dict():
             raise WrkbookError(
@@ -63,14 +104,8 @@ def hosts_of(plan: RunPlan) -> Iterator[Site]:
                 {},
                 _about(roles, prepared.builds),
             )
-
-
-@contextmanager
-def _roles(inventory: Inventory) -> Iterator[tuple[HostRoles, PinningPlan]]:
-    with ExitStack() as stack:
-        roles = HostRoles(stack.enter_context(Hosts(inventory)))
-        stack.callback(roles.close)
-        yield roles, roles.open()
+    finally:
+        _disconnect()
 
 
 def _about(roles: HostRoles, builds: dict[str, str]) -> Facts:
@@ -79,7 +114,7 @@ def _about(roles: HostRoles, builds: dict[str, str]) -> Facts:
     hosts = [
         HostFacts(
             name=name,
-            roles=[role for role, place in roles.places.items() if place == name],
+            roles=roles.roles_of(name),
             cpus=roles.plans[name],
             machine=facts.machine,
             fingerprint=facts.fingerprint,

@@ -12,9 +12,9 @@ from runners.hosts.cluster import ClockOffset, Hosts
 from runners.hosts.inspection import Inspection, inspect
 from runners.hosts.inventory import Host, Inventory, read_inventory
 from runners.hosts.link import Link, measure_link
+from runners.hosts.station import CONTROLLER
 from runners.machine.facts import Finding
 
-CONTROLLER = "controller"
 CLOCK_LIMIT_S = 0.1
 """Clocks that differ by more make the times of records hard to compare."""
 SLOW_LINK_BPS = 0.9e9
@@ -96,7 +96,7 @@ def check_hosts(file: Path) -> HostsCheck:
         for name, host in inventory.named.items():
             clock, link = hosts.clock(name), measure_link(hosts, name)
             findings = [*differences(own, found[name], host), *measured(clock, link), *found[name].findings]
-            reports.append(HostReport(name, f"{name}: {host.ssh}", found[name], tuple(findings)))
+            reports.append(HostReport(name, f"{name}: {host.title}", found[name], tuple(findings)))
     return HostsCheck(tuple(reports))
 
 

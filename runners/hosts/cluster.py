@@ -14,10 +14,11 @@ from distributed import Client, Future, Scheduler
 from distributed.deploy.spec import SpecCluster
 
 from runners.core.errors import WrkbookError
+from runners.hosts.by_hand import JOIN_WITHIN_S, handed_out
 from runners.hosts.certificates import Authority
 from runners.hosts.inventory import Inventory
 from runners.hosts.ssh import SshWorker
-from runners.hosts.worker import LEASE_S, SETTINGS
+from runners.hosts.worker import HOST, LEASE_S, SETTINGS
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -65,18 +66,18 @@ class Hosts:
     def __enter__(self) -> Self:
         authority = Authority()
         own = authority.identity("controller").security()
+        identities = {name: authority.identity(name) for name in self.inventory.named}
         workers = {
             name: {
                 "cls": SshWorker,
-                "options": {
-                    "host": host,
-                    "identity": authority.identity(name),
-                    "ssh_config": self.inventory.ssh_config,
-                },
+                "options": {"host": host, "identity": identities[name], "ssh_config": self.inventory.ssh_config},
             }
             for name, host in self.inventory.named.items()
+            if host.ssh
         }
-        listening = {"host": str(self.inventory.controller), "protocol": "tls", "port": 0, "dashboard": False}
+        by_hand = {name: identity for name, identity in identities.items() if name not in workers}
+        port = self.inventory.controller_port
+        listening = {"host": str(self.inventory.controller), "protocol": "tls", "port": port, "dashboard": False}
         scheduler = {"cls": Scheduler, "options": {**listening, "security": own}}
         with ExitStack() as stack:
             stack.enter_context(dask.config.set(SETTINGS))
@@ -91,7 +92,8 @@ class Hosts:
                 ) from error
             stack.enter_context(cluster)
             self._client = stack.enter_context(Client(cluster, set_as_default=False))
-            self._client.wait_for_workers(len(workers), timeout=LEASE_S)
+            with handed_out(cluster.scheduler_address, by_hand):
+                self._wait_for(set(identities), JOIN_WITHIN_S if by_hand else LEASE_S)
             known = self._client.scheduler_info(n_workers=-1)["workers"]
             self._addresses = {found["name"]: address for address, found in known.items()}
             self._stack = stack.pop_all()
@@ -100,6 +102,18 @@ class Hosts:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    def _wait_for(self, names: set[str], within_s: float) -> None:
+        try:
+            self._client.wait_for_workers(len(names), timeout=within_s)
+        except TimeoutError as error:
+            missing = ", ".join(sorted(names - self.present))
+            raise WrkbookError(f"no worker has joined from {missing} after {within_s:.0f} s", _AGAIN) from error
+        if others := names ^ self.present:
+            raise WrkbookError(
+                f"a worker has joined under a wrong name: {', '.join(sorted(others))}",
+                f"the names are {', '.join(sorted(names))}: ./wrkbook hosts join ADDRESS --role NAME",
+            )
+
     def submit(
         self, name: str, task: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Result]:
@@ -107,6 +121,13 @@ class Hosts:
         if name in self._gone:
             raise self._is_gone(name)
         started: Future[Result] = self._client.submit(task, *args, **kwargs, workers=[name], pure=False, retries=0)
+        return started
+
+    def submit_anywhere(
+        self, task: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Future[Result]:
+        """Start a task on whichever host is free: each takes one at a time."""
+        started: Future[Result] = self._client.submit(task, *args, **kwargs, resources={HOST: 1}, pure=False, retries=0)
         return started
 
     def result(self, name: str, future: Future[Result]) -> Result:

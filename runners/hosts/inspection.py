@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from runners.core.errors import WrkbookError
 from runners.machine.facts import Finding, machine_facts, project_facts, text_of
 from runners.machine.pinning import plan_with_backend
 from runners.machine.topology import Topology, format_cpu_list, parse_cpu_list
@@ -116,6 +117,28 @@ def kernel_settings(root: Path = _KERNEL) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
+def version_here() -> tuple[str, str]:
+    """Return the commit of wrkbook on this machine, and the version of Python."""
+    return project_facts()["git_commit"], platform.python_version()
+
+
+def ensure_same_version(name: str, found: tuple[str, str]) -> None:
+    """Ensure that a host has the controller's version of wrkbook and Python.
+
+    Raises
+    ------
+    WrkbookError
+        When it has another one.
+    """
+    for what, there, here, remedy in zip(
+        ("wrkbook", "Python"), found, version_here(), ("git fetch && git checkout {}", "./wrkbook list"), strict=True
+    ):
+        if there != here:
+            raise WrkbookError(
+                f"the host {name} has {what} {there[:12]}, this machine {here[:12]}", f"there: {remedy.format(here)}"
+            )
+
+
 def fingerprint() -> str:
     """Return twelve digits for this machine: its id, hashed with a name of the application, as machine-id(5) requires."""
     identity = text_of(Path("/etc/machine-id")) or platform.node()
@@ -130,7 +153,7 @@ def plan_roles(
     A role that is alone on its host gets all cores but the last, which is for wrkbook, or all where that has CPUs of its own. Several
     roles share a host as they share a single machine. `cpus` and `housekeeping` are those of the inventory.
     """
-    usable = os.sched_getaffinity(0)
+    usable, roles = os.sched_getaffinity(0), ["server", "generator", "backend"] if "all" in roles else roles
     own = set(parse_cpu_list(housekeeping)) & usable if housekeeping else set[int]()
     granted = set(parse_cpu_list(cpus)) & usable if cpus else usable - own
     cores = topology.usable(granted) if granted else []

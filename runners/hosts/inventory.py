@@ -14,14 +14,14 @@ from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
 from runners.machine.topology import parse_cpu_list
 
-HostRole = Literal["server", "backend", "generator"]
+HostRole = Literal["server", "backend", "generator", "all"]
 EXAMPLE = """\
 controller = "192.0.2.1"       # address of this machine that all hosts reach
 
 [[hosts]]
 ssh = "bench@server.example"   # as in: ssh bench@server.example; ports and keys stand in ~/.ssh/config
 address = "192.0.2.2"          # its address on the measured network
-roles = ["server"]             # server, backend, generator
+roles = ["server"]             # server, backend, generator; or all, for ./wrkbook hosts share
 """
 _REMEDY = "docs/hosts.md shows an inventory"
 # No leading hyphen: it must not be taken for an option.
@@ -29,7 +29,7 @@ _SSH = re.compile(r"(?!-)(\w[\w.-]*@)?\w[\w.:-]*")
 
 
 def _reachable(text: str) -> str:
-    if not _SSH.fullmatch(text):
+    if text and not _SSH.fullmatch(text):
         raise ValueError('not a name as ssh takes it, such as "bench@server.example"')
     return text
 
@@ -46,7 +46,7 @@ class Host(BaseModel):
     Attributes
     ----------
     ssh : str
-        Its name for SSH: ``user@host``, or a name of the SSH configuration.
+        Its name for SSH: ``user@host``, or a name of the SSH configuration; empty: its worker is started by hand.
     address : IPv4Address
         Its address on the measured network.
     roles : list[HostRole]
@@ -63,13 +63,18 @@ class Host(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    ssh: Annotated[str, AfterValidator(_reachable)]
+    ssh: Annotated[str, AfterValidator(_reachable)] = ""
     address: IPv4Address
     roles: list[HostRole] = Field(min_length=1)
     cpus: Annotated[str, AfterValidator(_cpu_list)] = ""
     housekeeping: Annotated[str, AfterValidator(_cpu_list)] = ""
     project: str = str(PROJECT)
     command: list[str] = Field(["./wrkbook"], min_length=1)
+
+    @property
+    def title(self) -> str:
+        """Return its name for SSH, or its address."""
+        return self.ssh or str(self.address)
 
 
 class Inventory(BaseModel):
@@ -79,6 +84,8 @@ class Inventory(BaseModel):
     ----------
     controller : IPv4Address
         Address of the machine with the notebook, as the hosts reach it.
+    controller_port : int
+        Its port for the workers; 0: any free one.
     controller_cpus, controller_housekeeping : str
         As `cpus` and `housekeeping` of a host, where the load generator runs on the controller.
     ssh_config : str
@@ -90,6 +97,7 @@ class Inventory(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     controller: IPv4Address
+    controller_port: Annotated[int, Field(ge=0, le=65535)] = 0
     controller_cpus: Annotated[str, AfterValidator(_cpu_list)] = ""
     controller_housekeeping: Annotated[str, AfterValidator(_cpu_list)] = ""
     ssh_config: str = ""
@@ -98,18 +106,31 @@ class Inventory(BaseModel):
     @model_validator(mode="after")
     def _roles_are_given_once(self) -> Inventory:
         for role in ("server", "backend"):
-            given = [host.ssh for host in self.hosts if role in host.roles]
+            given = [host.title for host in self.hosts if role in host.roles]
             if len(given) > 1:
                 raise ValueError(
                     f"the role {role} is given to {len(given)} hosts ({', '.join(given)}): one can have it"
                 )
-        if not any("server" in host.roles for host in self.hosts):
+        if self.is_fleet:
+            if any(host.roles != ["all"] for host in self.hosts):
+                raise ValueError("one host has the role all: then give it to each host, and no other role")
+        elif not any("server" in host.roles for host in self.hosts):
             raise ValueError("no host has the role server")
+        loading = [host for host in self.hosts if "generator" in host.roles]
+        if len(loading) > 1 and (both := [host.title for host in loading if len(host.roles) > 1]):
+            raise ValueError(
+                f"of several hosts with the role generator, {both[0]} has another role, too: give it this one only"
+            )
         for name in ("ssh", "address"):
-            values = [str(getattr(host, name)) for host in self.hosts]
+            values = [str(value) for host in self.hosts if (value := getattr(host, name))]
             if twice := sorted({value for value in values if values.count(value) > 1}):
                 raise ValueError(f"{name} = {twice[0]!r} stands twice: give a host with several roles one entry")
         return self
+
+    @property
+    def is_fleet(self) -> bool:
+        """Return whether each host measures whole runs by itself."""
+        return any("all" in host.roles for host in self.hosts)
 
     @property
     def named(self) -> dict[str, Host]:
@@ -121,9 +142,13 @@ class Inventory(BaseModel):
             found[f"{title}-{number}" if titles.count(title) > 1 else title] = host
         return found
 
+    def names_of(self, role: HostRole) -> list[str]:
+        """Return the names of the hosts with a role."""
+        return [name for name, host in self.named.items() if role in host.roles]
+
     def name_of(self, role: HostRole) -> str | None:
         """Return the name of the first host with a role; None where no host has it."""
-        return next((name for name, host in self.named.items() if role in host.roles), None)
+        return next(iter(self.names_of(role)), None)
 
 
 def read_inventory(file: Path) -> Inventory:

@@ -67,7 +67,7 @@ def measure_link(hosts: Hosts, name: str) -> Link:
         except OSError as error:
             raise WrkbookError(
                 f"the host {name} does not reach {own} from {host.address}: {error}",
-                f"see that a firewall lets it: on {host.ssh}, ping {own}",
+                f"see that a firewall lets it: on {host.title}, ping {own}",
             ) from error
     return found
 

@@ -1,14 +1,78 @@
-"""Join what several hosts recorded of one window."""
+"""Split a load among hosts, and join what several hosts recorded of one window."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from runners.core.load import Load
 from runners.core.sample import Role
-from runners.core.trial_record import NetworkUse, WindowRecord
+from runners.core.trial_record import LoadShare, NetworkUse, WindowRecord
 from runners.hosts.cluster import ClockOffset
 from runners.hosts.link import Link
 from runners.hosts.watch import Watched
+
+
+def split(load: Load, count: int) -> list[Load]:
+    """Return the shares of so many hosts in a load; of as many as it has connections, where these are fewer.
+
+    Each gets its part of the connections and of the rate, and arrivals of its own.
+    """
+    count = min(count, load.connections)
+    if count == 1:
+        return [load]
+    each, rest = divmod(load.connections, count)
+    shares = []
+    for number in range(count):
+        connections = each + (number < rest)
+        rates = {
+            name: rate / count for name in ("rate_rps", "requested_rps") if (rate := getattr(load, name)) is not None
+        }
+        own = {"connections": connections, "threads": min(load.threads, connections), "seed": load.seed + number}
+        shares.append(replace(load, **own, **rates))  # type: ignore[arg-type]
+    return shares
+
+
+def joined(load: Load, records: Sequence[WindowRecord], address: str) -> WindowRecord:
+    """Return the records of several hosts' shares in a load as one: that of the host whose load generator was busiest.
+
+    The server's `address` is in no record.
+    """
+    busiest = max(records, key=_generator_cpu_s)
+    if len(records) == 1:
+        return busiest
+    shares = [
+        LoadShare(
+            command=[word.replace(address, "server") for word in record.command],
+            load=record.load,
+            exit_status=record.exit_status,
+            stdout=record.stdout.replace(address, "server"),
+            stderr=record.stderr.replace(address, "server"),
+            hung=record.hung,
+        )
+        for record in records
+    ]
+    failed = next((share for share in shares if share.hung or share.exit_status), shares[0])
+    return busiest.model_copy(
+        update={
+            "load": replace(load, ramp_up_s=max(record.load.ramp_up_s for record in records)),
+            "shares": shares,
+            "exit_status": failed.exit_status,
+            "hung": failed.hung,
+            "stderr": failed.stderr,
+        }
+    )
+
+
+def _generator_cpu_s(record: WindowRecord) -> float:
+    """Return the CPU time of the load generator between the first and the last sample."""
+    seen = [sample.generator.cpu_s for sample in record.samples]
+    return seen[-1] - seen[0] if seen else 0.0
+
+
+def overlap_fraction(began_at_s: Sequence[float], duration_s: float) -> float:
+    """Return the share of the window in which all hosts were at it; they began at these moments of one clock."""
+    return max(0.0, 1 - (max(began_at_s) - min(began_at_s)) / duration_s)
 
 
 def merged(record: WindowRecord, watched: Watched, roles: set[Role], address: str) -> WindowRecord:
@@ -41,7 +105,7 @@ def merged(record: WindowRecord, watched: Watched, roles: set[Role], address: st
     return record.model_copy(update=update)
 
 
-def network_use(watched: Watched, link: Link, clocks: Iterable[ClockOffset]) -> NetworkUse:
+def network_use(watched: Watched, link: Link, clocks: Iterable[ClockOffset], overlap: float) -> NetworkUse:
     """Return what crossed the network of the server's host in a window, with what was known of it before the run."""
     used = watched.traffic
     return NetworkUse(
@@ -54,4 +118,5 @@ def network_use(watched: Watched, link: Link, clocks: Iterable[ClockOffset]) -> 
         link_bps=link.rate_bps,
         rtt_s=link.rtt_s,
         clock_uncertainty_s=max((clock.uncertainty_s for clock in clocks), default=0.0),
+        overlap_fraction=overlap,
     )

@@ -3,65 +3,49 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Concatenate, Literal, ParamSpec, TypeVar, cast
-
-from distributed import Future
+from typing import Literal, cast
 
 from runners.contract.conformance import Probe
 from runners.core.errors import WrkbookError
 from runners.core.load import Load
-from runners.core.records import WARM_UP_KINDS
 from runners.core.sample import ProcessMemory, Role
 from runners.core.trial_record import WindowKind, WindowRecord
-from runners.hosts.cluster import ClockOffset, Hosts
-from runners.hosts.link import Link, measure_link
-from runners.hosts.merging import merged, network_use
+from runners.hosts.inspection import ensure_same_version, version_here
+from runners.hosts.link import measure_link
 from runners.hosts.remote_server import RemoteServer
-from runners.hosts.station import Station, at_station, close_station, open_station
+from runners.hosts.station import CONTROLLER, Station, close_station, open_station
 from runners.hosts.station_records import Prepared
+from runners.hosts.stations import Stations
+from runners.hosts.windows import measure_window
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.topology import parse_cpu_list
 from runners.measure.launched import Launched
 from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.roles import WantedServer
-from runners.measure.window import SAMPLED_AT
 from runners.systems.addresses import Addresses
 from runners.systems.backend import FIRST_BACKEND_PORT
 from runners.systems.build import Artifact
 from runners.systems.manifest_tables import Service
 from runners.systems.sockets import FIRST_PORT
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-CONTROLLER = "controller"
-# Time for the tasks of a window to reach their hosts before it begins.
-_LEAD_S = 0.3
-_AROUND = (0.0, 1.0)
-
 
 @dataclass
-class HostRoles:
-    """The hosts of a run and what was found on them.
+class HostRoles(Stations):
+    """The roles of a run on their hosts.
 
     Attributes
     ----------
-    hosts : Hosts
-        The connected hosts.
     places : dict[Role, str]
-        Role → name of its host; :data:`CONTROLLER` for a role that no host has.
+        Role → name of its host; :data:`CONTROLLER` for a role that no host has. Of several load generator hosts, the first.
     plans : dict[str, dict[str, str]]
         Host → role → its CPUs.
     """
 
-    hosts: Hosts
     places: dict[Role, str] = field(default_factory=dict)
     plans: dict[str, dict[str, str]] = field(default_factory=dict)
-    link: Link = field(default_factory=lambda: Link(math.nan, math.nan))
-    clocks: dict[str, ClockOffset] = field(default_factory=dict)
 
     def open(self) -> PinningPlan:
         """Make each host a station, and return the CPUs of all roles."""
@@ -73,12 +57,21 @@ class HostRoles:
             "backend": inventory.name_of("backend") or server,
             "generator": inventory.name_of("generator") or CONTROLLER,
         }
-        for name in dict.fromkeys(self.places.values()):
-            own = sorted(role for role, place in self.places.items() if place == name)
+        self.generators = inventory.names_of("generator") or [CONTROLLER]
+        for name in self._names:
+            own = self.roles_of(name)
+            if name != CONTROLLER:
+                ensure_same_version(name, self.hosts.call(name, version_here))
             cpus, rest = (inventory.controller_cpus, inventory.controller_housekeeping)
             if name != CONTROLLER:
                 cpus, rest = inventory.named[name].cpus, inventory.named[name].housekeeping
-            self.plans[name] = self._run(name, open_station, own, cpus, rest)
+            self.plans[name] = self.run(name, open_station, own, cpus, rest)
+        counts = {name: len(parse_cpu_list(self.plans[name]["generator"])) for name in self.generators}
+        if len(set(counts.values())) > 1:
+            raise WrkbookError(
+                f"the hosts of the load generator have different numbers of CPUs for it: {counts}",
+                "give each the same number: cpus in the inventory",
+            )
         planned = {role: parse_cpu_list(self.plans[place][role]) for role, place in self.places.items()}
         housekeeping = self.plans.get(CONTROLLER, {}).get("housekeeping", "")
         return PinningPlan(
@@ -91,9 +84,9 @@ class HostRoles:
     def prepare(self, labels: Mapping[Role, list[str]], generators: list[str]) -> Prepared:
         """Build and verify on each host what its roles need; measure clocks and the link."""
         builds, profiles, failed = dict[str, str](), dict[str, str](), dict[str, str]()
-        for name in dict.fromkeys(self.places.values()):
+        for name in self._names:
             own = [label for role, found in labels.items() if self.places[role] == name for label in found]
-            tools = generators if self.places["generator"] == name else []
+            tools = generators if name in self.generators else []
             found = self.at(name, Station.prepare, own, tools, alone=name != CONTROLLER)
             builds |= found.builds
             profiles |= found.profiles
@@ -101,6 +94,16 @@ class HostRoles:
         self.link = measure_link(self.hosts, self.places["server"])
         self.look_at_clocks()
         return Prepared(builds, profiles, failed)
+
+    @property
+    def _names(self) -> list[str]:
+        """The hosts with a role."""
+        return list(dict.fromkeys([*self.places.values(), *self.generators]))
+
+    def roles_of(self, name: str) -> list[str]:
+        """Return the roles of a host, sorted."""
+        own = {str(role) for role, place in self.places.items() if place == name}
+        return sorted(own | ({"generator"} if name in self.generators else set()))
 
     def look_at_clocks(self) -> None:
         """Measure the offset of each host's clocks."""
@@ -110,26 +113,7 @@ class HostRoles:
         """End all that the hosts have started; a host that is gone does so by itself."""
         for name in self.plans:
             with suppress(WrkbookError):
-                self._run(name, close_station)
-
-    def at(
-        self,
-        name: str,
-        task: Callable[Concatenate[Station, Arguments], Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Result:
-        """Run a method of a host's station and return its result; errors as of :meth:`Hosts.result`."""
-        if name == CONTROLLER:
-            return at_station(task, *args, **kwargs)
-        return self.hosts.call(name, at_station, task, *args, **kwargs)  # type: ignore[arg-type]
-
-    def _run(
-        self, name: str, task: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
-    ) -> Result:
-        if name == CONTROLLER:
-            return task(*args, **kwargs)
-        return self.hosts.call(name, task, *args, **kwargs)
+                self.run(name, close_station)
 
     def ensure_cpus(self, plan: PinningPlan) -> None:
         """Ensure that the planned CPUs are there on each host, and look at the clocks again."""
@@ -201,48 +185,11 @@ class HostRoles:
 
     def missing_ports(self, port: int, connections: int) -> str:
         """Wait until the load generator finds a port for each connection; return why it does not, or an empty text."""
-        return self.at(self.places["generator"], Station.missing_ports, port, connections)
+        each = math.ceil(connections / len(self.generators))
+        found = (self.at(name, Station.missing_ports, port, each) for name in self.generators)
+        return next(filter(None, found), "")
 
     def window(self, source: LoadContext, target: LoadTarget, load: Load, kind: WindowKind) -> WindowRecord:
-        """Measure one window: the load generator's host runs it, those of server and backend watch theirs."""
-        server, backend = cast("RemoteServer", target.server), cast("RemoteServer | None", target.backend)
-        from_host, port = self.places["generator"], server.port_of(target.request.tls)
+        """Measure one window; see :func:`measure_window`."""
         paced = load.rate_rps is not None and source.generators[target.generator].reports_cpu
-        shares = () if kind in WARM_UP_KINDS else _AROUND if paced else SAMPLED_AT
-        watches: dict[str, dict[Role, int]] = {}
-        for role, process in (("server", server), ("backend", backend)):
-            if process is not None and process.host != from_host:
-                watches.setdefault(process.host, {})[cast("Role", role)] = process.launch.number
-        start_s = time.monotonic() + _LEAD_S
-        pending: dict[str, Future[None]] = {
-            host: self.hosts.submit(
-                host, at_station, Station.watch, numbers, load, port, self._there(host, start_s), shares
-            )
-            for host, numbers in watches.items()
-        }
-        here = server.host == from_host
-        record = self.at(
-            from_host,
-            Station.window,
-            server.launch.number if here else server.seen_from_elsewhere(),
-            backend.launch.number if backend is not None and backend.host == from_host else None,
-            target.request,
-            target.generator,
-            load,
-            kind,
-            self._there(from_host, start_s),
-        )
-        for host, future in pending.items():
-            self.hosts.result(host, future)
-        found = {host: self.at(host, Station.watched) for host in watches}
-        for host, watched in found.items():
-            record = merged(record, watched, set(watches[host]), server.addresses.own)
-        return (
-            record
-            if here
-            else record.model_copy(update={"network": network_use(found[server.host], self.link, self.clocks.values())})
-        )
-
-    def _there(self, host: str, moment_s: float) -> float:
-        """Return a moment of this machine's monotonic clock as one of a host's."""
-        return moment_s + (self.clocks[host].monotonic_s if host in self.clocks else 0.0)
+        return measure_window(self, target, load, kind, paced=paced)

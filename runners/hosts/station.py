@@ -14,19 +14,18 @@ from runners.contract.conformance import Probe, quick_check
 from runners.core.errors import WrkbookError
 from runners.core.load import Load
 from runners.core.project import MEASURING, try_lock
-from runners.core.request import Request
 from runners.core.run_manifest import MachineSurvey
 from runners.core.sample import ProcessMemory, Role
-from runners.core.trial_record import WindowKind, WindowRecord
+from runners.core.trial_record import WindowRecord
 from runners.generators.registry import generator_named
 from runners.hosts.inspection import fingerprint, plan_roles
-from runners.hosts.station_records import Launch, Prepared, State, StationFacts
+from runners.hosts.station_records import Launch, Prepared, Share, State, StationFacts
 from runners.hosts.watch import Watched, Watching
 from runners.machine.facts import machine_facts, raise_open_files_limit
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.speed_probe import SpeedProbes
 from runners.measure.conformance import build_all, image_to_run, verify_server
-from runners.measure.launched import Elsewhere, Launched
+from runners.measure.launched import Launched
 from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.sampling import memory, probed_cpus
@@ -44,6 +43,8 @@ from runners.systems.sockets import FIRST_PORT, hold_ports
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+CONTROLLER = "controller"
+"""The name of this machine, where a role has no host."""
 
 
 class Station:
@@ -156,24 +157,16 @@ class Station:
         assert self._watching is not None, "a window is watched before it is reported"
         return self._watching.end()
 
-    def window(
-        self,
-        server: Elsewhere | int,
-        backend: int | None,
-        request: Request,
-        generator: str,
-        load: Load,
-        kind: WindowKind,
-        start_s: float,
-    ) -> WindowRecord:
-        """Run the load generator from `start_s` of this host's monotonic clock on; numbers are what this host has launched itself."""
+    def window(self, share: Share) -> WindowRecord:
+        """Run the load generator of this host."""
         source = LoadContext(self.generators, self.image, self.plan, self.probes, self.builds)
-        target: Launched = self.launched[server] if isinstance(server, int) else server
-        behind = None if backend is None else self.launched[backend]
+        server: Launched = self.launched[share.server] if isinstance(share.server, int) else share.server
+        backend = None if share.backend is None else self.launched[share.backend]
         with tempfile.TemporaryDirectory(prefix="wrkbook-load-") as folder:
-            self.generators[generator].prepare(request, Path(folder))
-            time.sleep(max(0.0, start_s - time.monotonic()))
-            return in_one_piece(source, LoadTarget(target, request, generator, Path(folder), behind), load, kind)
+            self.generators[share.generator].prepare(share.request, Path(folder))
+            time.sleep(max(0.0, share.start_s - time.monotonic()))
+            target = LoadTarget(server, share.request, share.generator, Path(folder), backend)
+            return in_one_piece(source, target, share.load, share.kind)
 
     def missing_ports(self, port: int, connections: int) -> str:
         """Wait until the load generator finds a port for each connection; see :func:`wait_for_ports`."""

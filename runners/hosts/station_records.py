@@ -1,10 +1,14 @@
-"""The results of a host to the controller: what was launched and prepared there, and how it is."""
+"""The messages between controller and host: the load of a window, what was launched and prepared, and how it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runners.core.load import Load
+from runners.core.request import Request
 from runners.core.run_manifest import Facts
+from runners.core.trial_record import WindowKind
+from runners.measure.launched import Elsewhere
 
 
 @dataclass(frozen=True)
@@ -42,3 +46,19 @@ class StationFacts:
     machine: Facts
     fingerprint: str
     builds: list[str]
+
+
+@dataclass(frozen=True)
+class Share:
+    """The part of a host in the load of a window, which begins at `start_s` of the host's monotonic clock.
+
+    `server` and `backend` are numbers where this host has launched them itself; `backend` is None where another host watches it.
+    """
+
+    server: Elsewhere | int
+    backend: int | None
+    request: Request
+    generator: str
+    load: Load
+    kind: WindowKind
+    start_s: float

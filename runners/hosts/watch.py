@@ -42,8 +42,12 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Watched:
-    """The findings on one host in a window: `cpu_s` is the server's of the whole window; work and traffic are, too."""
+    """The findings on one host in a window: `cpu_s` is the server's of the whole window; work and traffic are, too.
 
+    `began_at_s` is a moment of this host's monotonic clock.
+    """
+
+    began_at_s: float
     samples: list[Sample]
     busy: dict[Role, CpuSpread]
     speed: dict[int, CpuSpeed]
@@ -90,6 +94,7 @@ class Watching:
         speed = self._probes.within([self._interval])
         seen = {role: busy_spread(self._times[0], self._times[-1], own) for role, own in cpus.items() if self._times}
         return Watched(
+            self._interval[0],
             self._samples,
             {role: spread for role, spread in seen.items() if spread},
             {cpu: CpuSpeed(**found._asdict()) for cpu, found in speed.items() if cpu in cpus.get("server", ())},

@@ -22,6 +22,8 @@ from runners.hosts.certificates import Identity
 
 LEASE_S = 30.0
 """A host that has not heard from the controller for so long ends what it started."""
+HOST = "host"
+"""The resource of which each worker has one: a task that needs it has the host alone."""
 JOINED = "joined"
 """The line that a worker prints when it is ready for tasks."""
 KEY_FILES = {"key": "key.pem", "certificate": "certificate.pem", "authority": "authority.pem"}
@@ -129,6 +131,7 @@ async def _work(scheduler: str, name: str, identity: Identity | None, address: s
         name=name,
         nthreads=1,
         memory_limit=0,
+        resources={HOST: 1},
         death_timeout=LEASE_S,
         host=address or None,
         dashboard=False,

@@ -14,6 +14,7 @@ from runners.core.records import SEARCH_WINDOW, WARM_UP_KINDS, System, Workload
 from runners.core.request import Request
 from runners.core.trial_record import Failure, TrialRecord, Verification, WindowKind, WindowRecord
 from runners.core.workloads import WORKLOADS, backend_work
+from runners.generators.reports import condense, result_of
 from runners.machine.topology import format_cpu_list
 from runners.measure.capacity_search import CapacitySearch
 from runners.measure.design import Cell
@@ -123,7 +124,7 @@ class Trial:
         if self._search is not None and not self.failed:
             window = self.record.windows[-1]
             generator = settings.source.generators[self.record.generator]
-            self._search.add(rate_rps, generator.parse(window.stdout, window.load))
+            self._search.add(rate_rps, result_of(generator, window))
 
     @property
     def ready(self) -> bool:
@@ -147,11 +148,11 @@ class Trial:
             self.fail("generator", f"{generator.name} {ending}: {said}")
             return
         try:
-            result = generator.parse(window.stdout, window.load)
+            result = result_of(generator, window)
             if result.cpu_s is not None and window.load.rate_rps is not None and window.samples:
                 last = window.samples[-1].generator
                 last.cpu_s = max(last.cpu_s, result.cpu_s)
-            window.stdout = generator.condensed(window.stdout, window.load, coarse=window.kind in WARM_UP_KINDS)
+            condense(generator, window, coarse=window.kind in WARM_UP_KINDS)
         except GeneratorError as error:
             self.fail("generator", str(error))
 

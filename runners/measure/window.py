@@ -102,8 +102,7 @@ class Window:
         self.begun, self._ended, self.hung = math.nan, math.inf, False
         self._samples: list[Sample] = []
         self._others = OtherProcesses()
-        # CPU → its times, in the first and the last sample.
-        self._cpu_times: list[dict[int, CpuTimes]] = []
+        self._cpu_times: list[dict[int, CpuTimes]] = []  # CPU → its times, in the first and the last sample
 
     def __enter__(self) -> Self:
         server = self._server
@@ -239,6 +238,7 @@ class Window:
             backend_work=work_done(self._work_before, counted(self._backend)),
             server_listened=self._listened and self._server.listens(),
             busy=self._busy(),
+            began_at_s=self.begun,
         )
 
     def _busy(self) -> dict[Role, CpuSpread]:

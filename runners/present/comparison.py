@@ -19,7 +19,7 @@ from runners.present.kit.markup import Cell, Fragment, Group, table
 from runners.present.throughput import tables
 
 _VERDICTS = tables.VERDICTS | {"not ranked": ("– not ranked", "name")}
-# Of the throughputs A and B, and of B ÷ A, by the bound of the ratio: where the load generator was the limit, as the runs' own reports say.
+# Of the throughputs A and B, and of B ÷ A, by the bound of the ratio: where the load was the limit, as the runs' own reports say.
 _AT_LEAST = {"": ("", ""), "at most": ("≥ ", ""), "at least": ("", "≥ "), "unknown": ("≥ ", "≥ ")}
 _SIDES = {"": "", "at most": "≤ ", "at least": "≥ ", "unknown": ""}
 

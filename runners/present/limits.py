@@ -11,6 +11,7 @@ from runners.analyse.results import Results
 from runners.core.records import CONTROL
 from runners.core.run_manifest import HostFacts, LinkFacts
 from runners.core.units import PERCENT, amount, format_duration, format_half_width, shortened, shortlist
+from runners.present.hosts import carries, hosts_map
 from runners.present.kit.frames import is_fixed_rate, measured, without_control
 from runners.present.kit.markup import Fragment, folded, joined
 from runners.present.kit.wording import Narrative
@@ -22,11 +23,12 @@ _LONGEST_REASON = 48
 
 
 def limits(results: Results, own: Sequence[str] = ()) -> Fragment:
-    """Return the limits that hold for this run as a list: at most five, and the others folded.
+    """Return the limits that hold for this run as a list: at most five, and the others folded; below it a picture of its hosts.
 
     `own` are the notebook's; they stand after what failed, before what is true of many runs.
     """
-    return limited(limits_of(results, own))
+    found, manifest = limited(limits_of(results, own)), results.manifest
+    return joined(found, hosts_map(manifest.hosts, manifest.link)) if manifest.hosts and manifest.link else found
 
 
 def limited(found: Sequence[str]) -> Fragment:
@@ -117,7 +119,7 @@ def _network(hosts: Sequence[HostFacts], link: LinkFacts | None) -> str:
     """Return what lies between client and server: loopback, a link between hosts, or one between hosts that are one machine."""
     if not hosts or link is None:
         return "Client and server share one machine and its loopback network: no network card, no distance, no lost packets."
-    carried = f"{link.rate_bps / 1e6:,.0f} Mbit/s in one connection, round trip {format_duration(link.rtt_s)}"
+    carried = carries(link)
     if len({host.fingerprint for host in hosts}) < len(hosts):
         return f"Some of the {len(hosts)} hosts are one machine and share its CPUs and kernel; the link between them: {carried}."
     return f"Client and server are on different hosts; the link between them before the run: {carried}."

@@ -16,8 +16,8 @@ from runners.present.kit.frames import measured, without_control
 from runners.present.kit.markup import Box, Cell, Fragment, Frame, Group, map_of, table
 from runners.present.kit.theme import HUES, QUIET, Chart, mixed, panels, themed
 
-_ROLES = {"server": HUES[0], "generator": HUES[1], "backend": HUES[3], "housekeeping": HUES[2]}
-_NAMES = {"server": "servers", "generator": "load generator", "backend": "backend", "housekeeping": "notebook"}
+ROLE_COLORS = {"server": HUES[0], "generator": HUES[1], "backend": HUES[3], "housekeeping": HUES[2]}
+ROLE_NAMES = {"server": "servers", "generator": "load generator", "backend": "backend", "housekeeping": "notebook"}
 _PALE = 0.5
 _DENSE_CPUS = 64
 _MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "problem": ("✕ problem", "bad")}
@@ -25,7 +25,7 @@ _MARKS = {"good": ("✓ good", "good"), "advice": ("▲ advice", "warn"), "probl
 
 def topology(about: MachineSurvey, pinning: Mapping[str, Sequence[int]]) -> Fragment:
     """Return a map of the machine: packages and NUMA nodes, L3 caches, cores, and their CPUs, coloured by role."""
-    roles = {role: set(pinning[role]) for role in _ROLES if pinning.get(role)}
+    roles = {role: set(pinning[role]) for role in ROLE_COLORS if pinning.get(role)}
     cores = sorted(about.cores, key=lambda core: (core.package, core.node, core.l3 is None, core.l3 or 0, core.cpus))
     several = len({core.package for core in cores}) > 1
     cpus_count = sum(len(core.cpus) for core in cores)
@@ -38,8 +38,8 @@ def topology(about: MachineSurvey, pinning: Mapping[str, Sequence[int]]) -> Frag
         )
         for (package, node), group in groupby(cores, key=lambda core: (core.package, core.node))
     ]
-    names = {role: f"{_NAMES[role]}: {_cpus(cpus)}" for role, cpus in roles.items()}
-    legend = [(Box("", [_color(role)]), name) for role, name in names.items()]
+    names = {role: f"{ROLE_NAMES[role]}: {_cpus(cpus)}" for role, cpus in roles.items()}
+    legend = [(Box("", [role_color(role)]), name) for role, name in names.items()]
     unused = {cpu for core in cores for cpu in core.cpus}.difference(*roles.values())
     legend += [(Box(""), f"may not be used: {_cpus(unused)}")] if unused else []
     legend += [(Box("×"), f"offline: {_cpus(about.offline_cpus)}")] if about.offline_cpus else []
@@ -73,16 +73,17 @@ def _caches(cores: Sequence[CoreFacts], roles: Mapping[str, set[int]]) -> list[F
 
 def _cpu(cpu: int, roles: Mapping[str, set[int]]) -> Box:
     own = [role for role, cpus in roles.items() if cpu in cpus]
-    words = listing([_NAMES[role] for role in own]) if own else "may not be used"
-    return Box(str(cpu), [_color(role) for role in own], f"CPU {cpu}: {words}")
+    words = listing([ROLE_NAMES[role] for role in own]) if own else "may not be used"
+    return Box(str(cpu), [role_color(role) for role in own], f"CPU {cpu}: {words}")
 
 
 def _cpus(cpus: Collection[int]) -> str:
     return f"CPU{'' if len(cpus) == 1 else 's'} {format_cpu_list(cpus)}"
 
 
-def _color(role: str) -> str:
-    return mixed(_ROLES[role], _PALE)
+def role_color(role: str) -> str:
+    """Return the colour of a role in maps."""
+    return mixed(ROLE_COLORS[role], _PALE)
 
 
 def _mark(kind: int) -> str:

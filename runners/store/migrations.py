@@ -138,16 +138,6 @@ def run_from_10(manifest: dict[str, Any]) -> dict[str, Any]:
     return manifest | {"schema": "wrkbook.run/11"}
 
 
-def trial_from_9(trial: dict[str, Any]) -> dict[str, Any]:
-    """Return a trial of schema 9 as one of schema 10, whose windows may tell of a network."""
-    return trial | {"schema": "wrkbook.trial/10"}
-
-
-def trial_from_8(trial: dict[str, Any]) -> dict[str, Any]:
-    """Return a trial of schema 8 as one of schema 9, whose system may be a tuned build."""
-    return trial | {"schema": "wrkbook.trial/9"}
-
-
 def trial_from_7(trial: dict[str, Any]) -> dict[str, Any]:
     """Return a trial of schema 7 as one of schema 8, which sums over the CPUs of a role and has numbers of server CPUs."""
     cpus = {role: [str(cpu) for cpu in parse_cpu_list(text)] for role, text in trial["cpus"].items()}
@@ -172,6 +162,11 @@ def _sample_from_7(sample: dict[str, Any], cpus: Mapping[str, list[str]]) -> dic
     return {name: value for name, value in sample.items() if name not in by_cpu} | {"cpus": summed}
 
 
+def _without_change(schema: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return the step to a schema whose new fields may be missing."""
+    return lambda content: content | {"schema": schema}
+
+
 RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/1": run_from_1,
     "wrkbook.run/2": run_from_2,
@@ -188,8 +183,10 @@ TRIAL_MIGRATIONS: Migrations = {
     "wrkbook.trial/5": trial_from_5,
     "wrkbook.trial/6": trial_from_6,
     "wrkbook.trial/7": trial_from_7,
-    "wrkbook.trial/8": trial_from_8,
-    "wrkbook.trial/9": trial_from_9,
+    # Since then a system may be a tuned build (9), windows may tell of a network (10), and their load may come from several hosts (11).
+    "wrkbook.trial/8": _without_change("wrkbook.trial/9"),
+    "wrkbook.trial/9": _without_change("wrkbook.trial/10"),
+    "wrkbook.trial/10": _without_change("wrkbook.trial/11"),
 }
 
 

@@ -110,7 +110,7 @@ def test_where_the_load_generator_was_the_limit_the_effect_is_a_bound(tmp_path):
     run.cells.loc[run.cells["system"] == VIEWS[0], "bottleneck"] = "generator"
     views = effects(FLAWS, run).set_index("id").loc["views-and-raw-tokens"]
     assert views[["having_bound", "without_bound"]].tolist() == [True, False]
-    assert "the load generator was the limit of drogon-as-published+simdjson" in views["why"]
+    assert "the load was the limit of drogon-as-published+simdjson" in views["why"]
 
 
 def test_a_published_ratio_is_shown_on_equal_work_and_with_the_flaws(tmp_path):

@@ -1,4 +1,4 @@
-"""Three hosts on one machine: network namespaces with veth pairs on a switch, a link of 1 Gbit/s and 0.2 ms, and an sshd in each.
+"""Four hosts on one machine: network namespaces with veth pairs on a switch, a link of 1 Gbit/s and 0.2 ms, and an sshd in each.
 
 Their addresses exist in these namespaces only. Each host has a monotonic clock of its own, as machines do that were started apart.
 """
@@ -17,14 +17,14 @@ from pathlib import Path
 
 from runners.core.project import PROJECT
 
-HOSTS = {"controller": "10.123.0.1", "server": "10.123.0.2", "backend": "10.123.0.3"}
+HOSTS = {"controller": "10.123.0.1", "server": "10.123.0.2", "backend": "10.123.0.3", "generator": "10.123.0.4"}
 SSH_PORT = 2222
 # In each direction; netem is not in every kernel, and the token bucket delays nothing.
 LINKS = (
     ["netem", "rate", "1gbit", "delay", "100us", "limit", "10000"],
     ["tbf", "rate", "1gbit", "burst", "128kb", "latency", "50ms"],
 )
-MONOTONIC_S = {"server": 5000, "backend": 90_000}
+MONOTONIC_S = {"server": 5000, "backend": 90_000, "generator": 20}
 _CLONE_NEWNET = 0x40000000
 
 
@@ -109,6 +109,15 @@ class Network:
         command = ["tc", "-n", self.namespace(name), "qdisc", "replace", "dev", "net0", "root", *words]
         subprocess.run(command, check=True)
 
+    @contextlib.contextmanager
+    def unplugged(self, name):
+        """Have nothing reach a host or come from it, without a word to those who are connected."""
+        self._ip("switch", "link", "set", name, "down")
+        try:
+            yield
+        finally:
+            self._ip("switch", "link", "set", name, "up")
+
     def command(self, name, *words):
         """The command that runs `words` on a host."""
         return ["ip", "netns", "exec", self.namespace(name), *words]
@@ -139,7 +148,8 @@ class Network:
         lines = [f'controller = "{HOSTS["controller"]}"', 'ssh_config = "ssh_config"', *controller.splitlines()]
         for name, own in roles.items():
             further = {"command": [sys.executable, "-m", "runners"], **changes.get(name, {})}
-            lines += ["", "[[hosts]]", f'ssh = "{name}"', f'address = "{HOSTS[name]}"', f"roles = {own}"]
+            lines += ["", "[[hosts]]", f'address = "{HOSTS[name]}"', f"roles = {own}"]
+            further = {"ssh": name, **further}
             lines += [f"{key} = {value!r}" for key, value in further.items()]
         file = self.folder / "hosts.toml"
         file.write_text("\n".join(lines) + "\n")

@@ -63,6 +63,41 @@ def test_a_wrong_inventory_is_refused_with_the_place(tmp_path, text, named):
     assert "docs/hosts.md" in error.value.remedy
 
 
+def test_a_host_without_ssh_is_one_whose_worker_is_started_by_hand(tmp_path):
+    hosts = SERVER.replace('ssh = "server"\n', "") + SERVER.replace("server", "backend").replace(
+        "192.0.2.2", "192.0.2.3"
+    )
+    found = inventory(tmp_path, f'controller = "192.0.2.1"\ncontroller_port = 8786\n{hosts}')
+    assert found.named["server"].ssh == ""
+    assert found.named["server"].title == "192.0.2.2"
+    assert found.controller_port == 8786
+
+
+def fleet(*roles):
+    hosts = "".join(
+        f'[[hosts]]\nssh = "h{n}"\naddress = "192.0.2.{n}"\nroles = {own}\n' for n, own in enumerate(roles, 2)
+    )
+    return f'controller = "192.0.2.1"\n{hosts}'
+
+
+def test_a_fleet_has_the_role_all_on_each_host(tmp_path):
+    found = inventory(tmp_path, fleet(["all"], ["all"]))
+    assert found.is_fleet
+    assert list(found.named) == ["all-1", "all-2"]
+    for roles in ([["all"], ["server"]], [["all", "server"]]):
+        with pytest.raises(WrkbookError, match="one host has the role all"):
+            inventory(tmp_path, fleet(*roles))
+
+
+def test_of_several_load_generator_hosts_none_has_another_role(tmp_path):
+    assert inventory(tmp_path, fleet(["server"], ["generator"], ["generator"])).names_of("generator") == [
+        "generator-1",
+        "generator-2",
+    ]
+    with pytest.raises(WrkbookError, match="h3 has another role"):
+        inventory(tmp_path, fleet(["server"], ["generator", "backend"], ["generator"]))
+
+
 def test_a_missing_inventory_is_named(tmp_path):
     with pytest.raises(WrkbookError, match="cannot be read"):
         read_inventory(tmp_path / "none.toml")

@@ -102,9 +102,7 @@ def test_a_load_generator_that_was_the_limit_makes_bounds_that_are_named(tmp_pat
     results = analyse(grown.run_of(tmp_path, limited_from=8))
     scaling = scaling_of(results)
     assert "fast+a serves at least " in report.answer(results)
-    assert any(
-        "the load generator was the limit of fast+a from 8 CPUs on" in text for text in report.conclusions(results)
-    )
+    assert any("the load was the limit of fast+a from 8 CPUs on" in text for text in report.conclusions(results))
     assert charts.speedup(results, scaling).png()
 
 

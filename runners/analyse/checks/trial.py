@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from runners.analyse.checks.conditions import little, memory_pressure, offered, other_load, schedule, steal, throttling
+from runners.analyse.checks.hosts import of_hosts
 from runners.analyse.usage import Windows, complete_samples, seen_by_probes
 from runners.core.load import ERRORS_TOLERANCE, LoadResult
 from runners.core.records import WINDOW, Bottleneck, Check
@@ -36,7 +37,7 @@ def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     checks += [offered] if any(raw.load.rate_rps for raw, _ in windows) else [] if idle else [little]
     checks += [schedule] if any(result.lateness for _, result in windows) else []
     checks += [pinning, steal, other_load, throttling, memory_pressure, warm_up, generator_warnings]
-    return [check(record, windows) for check in checks]
+    return [*(check(record, windows) for check in checks), *of_hosts(record, windows)]
 
 
 def search_checks(record: TrialRecord, windows: Windows) -> list[Check]:
@@ -46,7 +47,8 @@ def search_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     """
     checks = [identity, contract, *([backend_work] if record.work_per_request else []), response_size, pinning]
     disturbances = [replace(check(record, windows), void=False) for check in (steal, other_load)]
-    return [*(check(record, windows) for check in checks), *disturbances, memory_pressure(record, windows)]
+    found = [check(record, windows) for check in checks]
+    return [*found, *disturbances, memory_pressure(record, windows), *of_hosts(record, windows)]
 
 
 def identity(record: TrialRecord, windows: Windows) -> Check:

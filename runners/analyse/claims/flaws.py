@@ -102,7 +102,7 @@ def _effect(flaw: Flaw, run: Measured) -> dict[str, object]:
     limited = " and ".join(map(str, compress((having, without), found.bound)))
     row |= as_columns(found.interval, "ratio") | dict(zip(("having_bound", "without_bound"), found.bound, strict=True))
     row |= {"verdict": verdict(found.interval, found.floor, bound(*found.bound))}
-    return row | {"why": f"the load generator was the limit of {limited}" if limited else ""}
+    return row | {"why": f"the load was the limit of {limited}" if limited else ""}
 
 
 def touching(flaws: Iterable[Flaw], claim: Claim) -> list[Flaw]:

@@ -167,7 +167,7 @@ def _size(ratio: CellRatio, published: float) -> tuple[Verdict, str]:
     if too_small or interval.low > published * SIZE_FACTOR:
         return SIZE_OFF, times
     if any(ratio.bound):
-        return UNDECIDED, "right direction; the load generator was the limit, so the size is a lower bound"
+        return UNDECIDED, "right direction; the load was the limit, so the size is a lower bound"
     if interval.high > interval.low * WIDEST_SIZE:
         return UNDECIDED, f"right direction; an interval wider than a factor of {WIDEST_SIZE:g} knows no size"
     return REPRODUCED, times
@@ -206,7 +206,7 @@ def _order(claim: Claim, like: Claim, figures: pd.DataFrame, run: Measured) -> J
 
 def _why_open(ratio: CellRatio) -> str:
     if any(ratio.bound):
-        return "the load generator was the limit"
+        return "the load was the limit"
     if math.isnan(ratio.interval.low):
         return "the run has no interval for it"
     return "the interval reaches from one decision to the other"

@@ -33,7 +33,7 @@ def throughput(results: Results) -> Chart:
         results,
         [(name, name, columns) for name in _names(results)],
         title="Throughput against connections",
-        caption="Geometric mean over launches with 95 % interval; both axes logarithmic.\nHollow: the load generator was the limit, "
+        caption="Geometric mean over launches with 95 % interval; both axes logarithmic.\nHollow: the load was the limit, "
         f"or more than {_MOST_ERRORS} errors: not ranked.",
         label=lambda value: amount(value, RATES).replace(" requests/s", "").replace("requests/s", ""),
         axis="requests/s",
@@ -52,7 +52,7 @@ def service_times(results: Results) -> Chart:
         results,
         columns,
         title="Service time against connections",
-        caption="With 95 % interval; both axes logarithmic. Hollow: the load generator was the limit, "
+        caption="With 95 % interval; both axes logarithmic. Hollow: the load was the limit, "
         f"or more than {_MOST_ERRORS} errors:\n"
         "responses later than 2 s are missing among the service times, the value is a lower bound.\n"
         "Left out where Little's law does not hold.",

@@ -35,7 +35,7 @@ from runners.present.kit.theme import BAD, BAND, INK, QUIET, Chart, Style, mixed
 _DASHED = "Dashed: from another machine, with its own database: no measure of the servers here."
 _PALE, _PALER = 0.5, 0.8
 _PUBLISHED = "published"
-_SHORT = {"server": "server", "backend": "database", "generator": "generator", "both": "both"}
+_SHORT = {"server": "server", "backend": "database", "generator": "generator", "both": "both", "network": "network"}
 
 
 @themed
@@ -54,7 +54,7 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
         [title_of(cells, *column) for column in found.items()],
         [count + published["workload"].eq(name).any() for count, name in zip(counts, found, strict=True)],
         title="Requests per second, by endpoint",
-        caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hollow and ≥: the load generator was the limit."
+        caption="Bars: geometric mean over launches; whiskers: 95 % interval. Hollow and ≥: the load was the limit."
         + ("" if published.empty else f"\n{_DASHED}"),
         description=f"Bar chart of requests per second for {', '.join(systems)}, by {' and '.join(tools)}.",
         row_in=0.22 + 0.16 * len(planned),
@@ -156,7 +156,7 @@ def records_curve(cells: pd.DataFrame) -> Chart:
         ["PgSQL 2, by the number of records"] * (len(rows) > 0),
         [10] * (len(rows) > 0),
         title="Throughput against the number of records in a response",
-        caption="Both axes logarithmic; whiskers: 95 % interval; hollow: the load generator was the limit, the server could do more.",
+        caption="Both axes logarithmic; whiskers: 95 % interval; hollow: the load was the limit, the server could do more.",
         description=f"Lines of requests per second against {', '.join(f'{count:g}' for count in counts)} records for "
         f"{', '.join(systems)}.",
     )

@@ -108,6 +108,7 @@ LIMITS = {
     "generator": "the load generator",
     "both": "server and load generator",
     "backend": "the database",
+    "network": "the network",
     UNSATURATED: "nothing was busy",
 }
 

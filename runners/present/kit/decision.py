@@ -23,7 +23,9 @@ from runners.present.kit.wording import PER_SECOND
 
 LEADERS = "Leader, or tied with it"
 OTHERS = "Others"
-BELOW = "Below each rate: how many times as many the column's leader completes, 95 % interval. ≥: the load generator was the limit."
+BELOW = (
+    "Below each rate: how many times as many the column's leader completes, 95 % interval. ≥: the load was the limit."
+)
 _UNKNOWN = Cell("–", kind="muted")
 
 
@@ -95,7 +97,7 @@ def estimates(
 ) -> Column:
     """Return a column of estimates with the intervals beside them: ``…_low_unit`` and ``…_high_unit``; a row of `cells` a system.
 
-    `at_least` : whether a value is a lower bound where the load generator was the limit.
+    `at_least` : whether a value is a lower bound where the load was the limit.
     """
     stem, ending = column.rsplit("_", 1)
     found = {}

@@ -51,7 +51,7 @@ def cell_of(cells: pd.DataFrame, system: str, workload: str) -> pd.Series | None
 
 
 def is_client_bound(cells: pd.DataFrame, system: str, workload: str) -> bool:
-    """Return whether the load generator was the limit, so that the throughput is only a lower bound."""
+    """Return whether the load was the limit, so that the throughput is only a lower bound."""
     row = cell_of(cells, system, workload)
     return row is not None and bool(row["bottleneck"] in LOWER_BOUND_LIMITS)
 
@@ -73,7 +73,7 @@ def has_errors(cells: pd.DataFrame, system: str, workload: str) -> bool:
 
 
 def share_bound(cells: pd.DataFrame, share: pd.Series) -> str:
-    """Return the sign of a share of the floor: ``=``, or ``≤``, ``≥``, ``?`` where the load generator was the limit.
+    """Return the sign of a share of the floor: ``=``, or ``≤``, ``≥``, ``?`` where the load was the limit.
 
     A floor that could have been higher makes it an upper bound, a decoding server that could be faster a lower one.
     """

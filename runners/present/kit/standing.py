@@ -36,7 +36,7 @@ class Lead:
     Attributes
     ----------
     bound : str
-        ``at least`` or ``at most`` where the load generator was the limit of one of them, else empty.
+        ``at least`` or ``at most`` where the load was the limit of one of them, else empty.
     """
 
     value: float
@@ -163,7 +163,7 @@ class Standing:
 
 
 def rate(results: Results, system: str, workload: str, scale: Scale = PER_SECOND, *, interval: bool = True) -> str:
-    """Return a throughput, with its interval where that is wanted; *at least* that where the load generator was the limit."""
+    """Return a throughput, with its interval where that is wanted; *at least* that where the load was the limit."""
     cell = cell_of(results.cells, system, workload)
     if cell is None or pd.isna(cell["throughput_rps"]):
         return "an unknown rate"

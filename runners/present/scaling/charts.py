@@ -50,7 +50,7 @@ def _throughput(results: Results, scaling: Scaling) -> Chart:
         scaling.growth,
         title="Throughput against server CPUs",
         caption="Closed loop, geometric mean over launches with 95 % interval; both axes logarithmic. Dashed: ideal growth from the "
-        "first point.\nHollow: the load generator was the limit, the server could do more.",
+        "first point.\nHollow: the load was the limit, the server could do more.",
     )
     for ax, (_, rows) in zip(axes, _by_workload(scaling.growth), strict=True):
         names = ("throughput_rps", "throughput_low_rps", "throughput_high_rps")
@@ -82,7 +82,7 @@ def _speedup(results: Results, scaling: Scaling) -> Chart:
         scaling.growth,
         title="Speed-up against server CPUs",
         caption="Throughput over that of the fewest CPUs, paired by block, with 95 % interval. Dashed: ideal.\n"
-        "Thin: the Universal Scalability Law, where it could be estimated. Hollow: a bound, the load generator was the limit.",
+        "Thin: the Universal Scalability Law, where it could be estimated. Hollow: a bound, the load was the limit.",
     )
     for ax, (base, rows) in zip(axes, _by_workload(scaling.growth), strict=True):
         names = ("speedup_ratio", "speedup_low_ratio", "speedup_high_ratio")

@@ -140,14 +140,14 @@ def larger_machine(scaling: Scaling) -> str:
 
 
 def limited(results: Results, scaling: Scaling) -> list[str]:
-    """Return a sentence for each workload on the numbers of CPUs from which on the load generator was the limit."""
+    """Return a sentence for each workload on the numbers of CPUs from which on the load was the limit."""
     rows = without_control(scaling.growth)
     rows = rows[rows["limited"].astype(bool)]
     titles, found = base_titles(results.manifest), []
     for base, own in rows.groupby("base_workload", sort=False):
         firsts = own.groupby("system", sort=False)["cpus_count"].min()
         parts = [f"{system} from {_cpus(int(count))} on" for system, count in firsts.items()]
-        found.append(f"{titles[str(base)]}: the load generator was the limit of {shortlist(parts)}.")
+        found.append(f"{titles[str(base)]}: the load was the limit of {shortlist(parts)}.")
     return found
 
 

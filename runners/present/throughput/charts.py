@@ -72,7 +72,7 @@ def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None
         [int((cells["workload"] == workload).sum()) for workload in workloads],
         title="Throughput: completed requests per second",
         caption="Bars: geometric mean over launches; whiskers: 95 % interval. "
-        f"Hollow and ≥: the load generator was the limit, the server could do more.{named}",
+        f"Hollow and ≥: the load was the limit, the server could do more.{named}",
         description=f"Bar chart of completed requests per second for {systems_in(cells)}. {highest(cells)}",
     )
     ends, style_of = shared_ends(measured(cells), "throughput_rps", "throughput_high_rps"), styles(cells)
@@ -157,7 +157,7 @@ def share_of_floor(shares: pd.DataFrame, cells: pd.DataFrame) -> Chart:
         [int((shares["workload"] == workload).sum()) for workload in workloads],
         title="What decoding leaves of a server's throughput",
         caption="100 %, the line: the same server reads the same body and decodes nothing. Whiskers: 95 % interval. "
-        "Hollow: the load generator was the limit.",
+        "Hollow: the load was the limit.",
         description="Dot chart of decode throughput as a share of the same server's throughput without decoding, "
         f"for {systems_in(shares)}.",
     )
@@ -207,7 +207,7 @@ def ratios(
         [int((rows["workload"] == workload).sum()) for workload in workloads],
         title=f"Throughput relative to {beside_}",
         caption=f"Points: {points}; whiskers: {interval_words(comparisons, 's')}; log axis.\n"
-        "Shaded: the noise band. Hollow: undecided. ≤: a bound, as the load generator was the limit.",
+        "Shaded: the noise band. Hollow: undecided. ≤: a bound, as the load was the limit.",
         row_in=0.42,
         description=f"Forest plot of throughput relative to {beside_}: "
         + "; ".join(

@@ -183,7 +183,7 @@ def floor(results: Results) -> list[str]:
     rates = [rate(results, name, floors.workload, RATES, interval=False) for name in (first, last)]
     serve = f"{first} serves {rates[0]} and {last} {rates[1]}"
     share = share_of_gap(results, family, floors)
-    # Where the load generator was the limit of the slower floor, the gap between the floors may be smaller.
+    # Where the load was the limit of the slower floor, the gap between the floors may be smaller.
     if share is None or share <= _MOST_OF_IT or is_client_bound(results.cells, last, floors.workload):
         return [f"Without decoding, {serve}."]
     return [f"Most of the gap at small requests is the framework: without decoding, {serve}."]

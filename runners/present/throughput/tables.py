@@ -180,7 +180,7 @@ def _comparison(row: Mapping[str, Any]) -> list[Cell]:
     side = {"at most": "≤ ", "at least": "≥ "}.get(row["bound"], "")
     muted = "" if row["family"] == "leader" else "muted name"
     words, kind = VERDICTS.get(row["verdict"], (_FAMILIES.get(row["family"], ""), ""))
-    why = "the load generator was the limit" if row["bound"] else ""
+    why = "the load was the limit" if row["bound"] else ""
     names = [Cell(row[name], kind=muted or "name") for name in ("system_a", "system_b")]
     return [*names, Cell(side + text, interval), blocks(row), Cell(words, why, muted or kind)]
 

@@ -17,7 +17,7 @@ from runners.present.kit.frames import (
 )
 from runners.present.kit.standing import Standing
 
-LIMIT = "the load generator was the limit"
+LIMIT = "the load was the limit"
 _WIDE_PERCENT = 2.0
 
 
