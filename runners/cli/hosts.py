@@ -41,6 +41,12 @@ def share(
     notebooks: Annotated[list[str], typer.Argument(metavar="NOTEBOOK…", help="What is measured, such as 02 04 06.")],
     profile: Annotated[str, typer.Option(help="How much is measured.")] = DEFAULT_PROFILE,
     parameter: Changes = None,
+    each: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE,VALUE", help="Measure with each of these values; repeated: with all combinations."
+        ),
+    ] = None,
     run_id: Annotated[
         str, typer.Option(help="Name of the runs; those that are here already are not measured again.")
     ] = "",
@@ -48,27 +54,39 @@ def share(
     """Have identical hosts measure notebooks side by side, each run on one host, and make the reports here."""
     from runners.cli.outcome import show_report
     from runners.experiments.plan import check_run
-    from runners.hosts.fleet import Job, share as shared
+    from runners.hosts.fleet import jobs_of, matrix_of, share as shared
     from runners.hosts.inventory import read_inventory
     from runners.workbook.run import rebuild
 
-    names = [find_experiment(name) for name in notebooks]
     values = {"profile": profile} | parameter_values(parameter or [])
-    for name in names:
-        check_run(name, values)
-    named = run_id or new_run_id(profile)
-    jobs = [Job(name, named, values) for name in names if not Run(name, named).exists]
+    matrix = {
+        name: [parameter_values([f"{name}={text}"])[name] for text in texts]
+        for name, texts in matrix_of(each or []).items()
+    }
+    jobs = jobs_of([find_experiment(name) for name in notebooks], run_id or new_run_id(profile), values, matrix)
+    for job in jobs:
+        check_run(job.experiment, job.values)
+    missing = [job for job in jobs if not Run(job.experiment, job.run_id).exists]
+    if kept := len(jobs) - len(missing):
+        note(f"{kept} of {len(jobs)} runs are here already")
     target, failed = console(), []
-    for place, (job, outcome) in enumerate(shared(read_inventory(inventory), jobs), 1):
-        note(
-            f"{job.experiment}: {'measured' if outcome.records else 'failed'} on {outcome.host or 'a host'}, {place} of {len(jobs)}"
-        )
+    for place, (job, outcome) in enumerate(shared(read_inventory(inventory), missing) if missing else (), 1):
+        state = "measured" if outcome.records else "failed"
+        note(f"{job.experiment}, run {job.run_id}: {state} on {outcome.host or 'a host'}, {place} of {len(missing)}")
+        failures = [outcome.failure] if outcome.failure else []
         if outcome.records:
-            show_report(target, rebuild(Run(job.experiment, named)))
-        if outcome.failure:
-            failed.append(f"{job.experiment}: {outcome.failure}")
+            try:
+                show_report(target, rebuild(Run(job.experiment, job.run_id)))
+            except WrkbookError as error:
+                failures.append(str(error))
+        if failures:
+            note(f"{job.experiment}, run {job.run_id}: {failures[0]}")
+            failed.append(f"{job.experiment}, run {job.run_id}")
     if failed:
-        raise WrkbookError("; ".join(failed), f"mend it, then: --run-id {named}")
+        raise WrkbookError(
+            f"{len(failed)} of {len(missing)} runs failed: {'; '.join(failed)}",
+            "see above why; the same --run-id goes on",
+        )
 
 
 @app.command()

@@ -28,10 +28,10 @@ from runners.present.kit.markup import Fragment
 from runners.store.ledger import Run
 
 
-def _pinning_over_hosts(file: str) -> PinningPlan:
+def _pinning_over_hosts(file: str, behind: bool) -> PinningPlan:
     from runners.experiments.over_hosts import pinning_over_hosts  # with Dask: a second
 
-    return pinning_over_hosts(file)
+    return pinning_over_hosts(file, behind=behind)
 
 
 class Experiment:

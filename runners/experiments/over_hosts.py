@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
@@ -30,6 +30,7 @@ class Connection:
     stack: ExitStack
     roles: HostRoles
     pinning: PinningPlan
+    behind: bool
 
     @property
     def lasts(self) -> bool:
@@ -40,28 +41,35 @@ class Connection:
 _connected: Connection | None = None
 
 
-def pinning_over_hosts(file: str) -> PinningPlan:
+def pinning_over_hosts(file: str, *, behind: bool) -> PinningPlan:
     """Connect to the hosts of an inventory, and return the CPUs of all roles; measuring uses the same connection.
+
+    `behind` says whether a backend is one of them.
 
     Raises
     ------
     WrkbookError
         When the inventory is wrong, a host cannot be reached, has too few CPUs, or another version of wrkbook.
     """
-    return _connection(file).pinning
+    return _connection(file, behind=behind).pinning
 
 
-def _connection(file: str) -> Connection:
+def _connection(file: str, *, behind: bool) -> Connection:
     global _connected
     inventory = read_inventory(Path(file))
-    if _connected is not None and _connected.roles.hosts.inventory == inventory and _connected.lasts:
-        return _connected
+    known = _connected
+    if known is not None and (known.roles.hosts.inventory, known.behind) == (inventory, behind) and known.lasts:
+        return known
     _disconnect()
+    if inventory.is_fleet:
+        raise WrkbookError(
+            "each host of this inventory measures whole runs", "./wrkbook hosts share; or give the hosts roles"
+        )
     with ExitStack() as stack:
         roles = HostRoles(stack.enter_context(Hosts(inventory)))
         stack.callback(roles.close)
-        pinning = roles.open()
-        _connected = Connection(stack.pop_all(), roles, pinning)
+        pinning = roles.open(behind=behind)
+        _connected = Connection(stack.pop_all(), roles, pinning, behind)
     return _connected
 
 
@@ -82,9 +90,8 @@ def hosts_of(plan: RunPlan) -> Iterator[Site]:
     servers = [server.label for server in plan.servers if server.label not in backends]
     labels: dict[Role, list[str]] = {"server": servers, "backend": backends}
     try:
-        connected = _connection(plan.parameters.hosts)
+        connected = _connection(plan.parameters.hosts, behind=bool(plan.backends))
         roles, pinning = connected.roles, connected.pinning
-        pinning = pinning if plan.backends else replace(pinning, backend=())
         if pinning.as_dict() != plan.pinning.as_dict():
             raise WrkbookError(
                 f"the hosts have other CPUs than the run was planned for: {pinning.as_dict()}, planned {plan.pinning.as_dict()}",

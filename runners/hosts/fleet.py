@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,35 @@ class Job:
     experiment: str
     run_id: str
     values: dict[str, Any]
+
+
+def matrix_of(each: Sequence[str]) -> dict[str, list[str]]:
+    """Return parameter → its values, of words such as ``connections=20,80``.
+
+    Raises
+    ------
+    WrkbookError
+        When a word has no name or no value.
+    """
+    found = {}
+    for word in each:
+        name, _, values = word.partition("=")
+        found[name] = [value.strip() for value in values.split(",") if value.strip()]
+        if not name or not found[name]:
+            raise WrkbookError(f"--each {word}: a name and values are needed", "such as --each connections=20,80")
+    return found
+
+
+def jobs_of(
+    names: Sequence[str], run_id: str, values: dict[str, Any], matrix: Mapping[str, Sequence[Any]]
+) -> list[Job]:
+    """Return a job for each experiment and each combination of the matrix, whose values are part of its run-id."""
+    found = []
+    for name in names:
+        for chosen in itertools.product(*matrix.values()):
+            own = [re.sub(r"[^\w.]+", "-", f"{key}-{_text(value)}") for key, value in zip(matrix, chosen, strict=True)]
+            found.append(Job(name, "-".join([run_id, *own]), values | dict(zip(matrix, chosen, strict=True))))
+    return found
 
 
 @dataclass(frozen=True)

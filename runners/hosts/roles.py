@@ -47,16 +47,17 @@ class HostRoles(Stations):
     places: dict[Role, str] = field(default_factory=dict)
     plans: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def open(self) -> PinningPlan:
-        """Make each host a station, and return the CPUs of all roles."""
+    def open(self, *, behind: bool = True) -> PinningPlan:
+        """Make each host a station, and return the CPUs of all roles; `behind` says whether a backend is one of them."""
         inventory = self.hosts.inventory
         server = inventory.name_of("server")
         assert server is not None, "an inventory has a server"
         self.places = {
             "server": server,
-            "backend": inventory.name_of("backend") or server,
             "generator": inventory.name_of("generator") or CONTROLLER,
         }
+        if behind:
+            self.places["backend"] = inventory.name_of("backend") or server
         self.generators = inventory.names_of("generator") or [CONTROLLER]
         for name in self._names:
             own = self.roles_of(name)
@@ -78,14 +79,14 @@ class HostRoles(Stations):
             planned["server"],
             planned["generator"],
             parse_cpu_list(housekeeping) if housekeeping else (),
-            planned["backend"],
+            planned.get("backend", ()),
         )
 
     def prepare(self, labels: Mapping[Role, list[str]], generators: list[str]) -> Prepared:
         """Build and verify on each host what its roles need; measure clocks and the link."""
         builds, profiles, failed = dict[str, str](), dict[str, str](), dict[str, str]()
         for name in self._names:
-            own = [label for role, found in labels.items() if self.places[role] == name for label in found]
+            own = [label for role, found in labels.items() if self.places.get(role) == name for label in found]
             tools = generators if name in self.generators else []
             found = self.at(name, Station.prepare, own, tools, alone=name != CONTROLLER)
             builds |= found.builds
@@ -125,7 +126,7 @@ class HostRoles(Stations):
     @contextmanager
     def hold_ports(self, count: int, *, backends: bool) -> Iterator[list[int]]:
         """Hold so many free ports for servers, or for backends, on their host."""
-        host = self.places["backend" if backends else "server"]
+        host = self._place("backend" if backends else "server")
         ports = self.at(host, Station.hold, count, FIRST_BACKEND_PORT if backends else FIRST_PORT)
         try:
             yield ports
@@ -167,8 +168,12 @@ class HostRoles(Stations):
         finally:
             self.at(host, Station.end, found.number)
 
+    def _place(self, role: Role) -> str:
+        """Return the host of a role; without a backend, the server's stands for its own."""
+        return self.places.get(role, self.places["server"])
+
     def _address(self, role: Role) -> str:
-        place = self.places[role]
+        place = self._place(role)
         inventory = self.hosts.inventory
         return str(inventory.controller if place == CONTROLLER else inventory.named[place].address)
 

@@ -52,7 +52,8 @@ def measure_window(
     if server.host not in found:
         return record
     began = [stations.here_s(host, made.began_at_s) for host, made in records.items()]
-    began += [stations.here_s(host, watched.began_at_s) for host, watched in found.items()]
+    # A backend has no first connection by which to begin.
+    began.append(stations.here_s(server.host, found[server.host].began_at_s))
     overlap = overlap_fraction(began, load.duration_s)
     use = network_use(found[server.host], stations.link, stations.clocks.values(), overlap)
     return record.model_copy(update={"network": use})

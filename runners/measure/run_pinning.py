@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 
 from runners.core.parameters import Parameters
 from runners.machine.pinning import plan_pinning, plan_with_backend
@@ -16,7 +15,7 @@ def pinning_of(
     run: Run,
     given: Parameters,
     usable: Collection[int],
-    elsewhere: Callable[[str], PinningPlan] | None,
+    elsewhere: Callable[[str, bool], PinningPlan] | None,
     *,
     behind: bool,
 ) -> PinningPlan:
@@ -31,8 +30,7 @@ def pinning_of(
         known = run.read()
         return PinningPlan.recorded(known.pinning, known.pinning_threats)
     if given.hosts and elsewhere is not None:
-        found = elsewhere(given.hosts)
-        return found if behind else replace(found, backend=())
+        return elsewhere(given.hosts, behind)
     cores = usable_cores(usable)
     if behind:
         return plan_with_backend(cores, given.server_cpus, given.generator_cpus, given.backend_cpus)

@@ -135,11 +135,11 @@ def plan_run(
     profiles: Mapping[str, Profile] = PROFILES,
     same_servers: bool = False,
     by_cpus: bool = False,
-    elsewhere: Callable[[str], PinningPlan] | None = None,
+    elsewhere: Callable[[str, bool], PinningPlan] | None = None,
 ) -> RunPlan:
     """Plan a run; the arguments are those of :class:`runners.experiments.experiment.Experiment`.
 
-    `elsewhere` finds the CPUs of the roles on the hosts of an inventory, where the parameters name one.
+    `elsewhere` finds the CPUs of the roles on the hosts of an inventory, where the parameters name one, with or without a backend.
 
     Raises
     ------

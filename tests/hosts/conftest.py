@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from runners.core.project import PROJECT, cache_folder
+from runners.measure.conformance import build_all, full_image
+from runners.systems.catalogue import Catalogue
 from tests.hosts.namespaces import Network, refusal
+
+SERVED = ("net-http", "gin", "drogon", "postgresql", "wrk")
+"""The folders of servers/ that the tests measure."""
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +21,10 @@ def network(tmp_path_factory):
     """Three hosts with SSH; skipped with the reason where namespaces are not allowed."""
     if why := refusal():
         pytest.skip(why)
+    # The hosts reach no mirror and no registry.
+    catalogue = Catalogue()
+    full_image(catalogue).ensure()
+    build_all(catalogue, [catalogue.server(name) for name in SERVED])
     with Network(tmp_path_factory.mktemp("hosts")) as made:
         yield made
 
@@ -30,20 +39,32 @@ def inventory(network):
     )
 
 
-def host(network, name, cpus):
-    """Further lines for a host: one CPU of this machine, and locks of its own, as another machine has."""
+def own_cache(network, name):
+    """A cache folder for a host: what is built, and locks of its own, as another machine has."""
     own = network.folder / name / "wrkbook"
     if not own.exists():
         own.mkdir(parents=True)
         for entry in cache_folder().iterdir():
             if entry.name != "locks":
                 (own / entry.name).symlink_to(entry)
-    command = ["env", f"XDG_CACHE_HOME={own.parent}", sys.executable, "-m", "runners"]
-    return {"command": command, "cpus": cpus, "housekeeping": "1"}
+    return str(own.parent)
+
+
+def host(network, name, cpus, project=PROJECT):
+    """Further lines for a host: one CPU of this machine, and a cache folder."""
+    variables = [f"XDG_CACHE_HOME={own_cache(network, name)}", f"WRKBOOK_DATA={network.folder / name / 'data'}"]
+    command = ["env", *variables, sys.executable, "-m", "runners"]
+    return {"command": command, "cpus": cpus, "housekeeping": "1", "project": str(project)}
+
+
+def controller_command(network, *words):
+    """The command line of wrkbook on the controller."""
+    cache = f"XDG_CACHE_HOME={own_cache(network, 'controller')}"
+    return network.command("controller", "env", cache, sys.executable, "-m", "runners", *map(str, words))
 
 
 def on_controller(network, *words, data: Path | None = None, timeout=400):
     """Run the command line on the controller."""
     env = {**os.environ, **({"WRKBOOK_DATA": str(data)} if data else {})}
-    command = network.command("controller", sys.executable, "-m", "runners", *map(str, words))
+    command = controller_command(network, *words)
     return subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, env=env, timeout=timeout)

@@ -6,12 +6,14 @@ Their addresses exist in these namespaces only. Each host has a monotonic clock 
 import contextlib
 import ctypes
 import functools
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -145,13 +147,17 @@ class Network:
     def inventory(self, *, roles=None, controller="", **changes):
         """Write an inventory of the hosts `roles`; `changes` are host → its further lines. Returns the file."""
         roles = roles or {"server": ["server"], "backend": ["backend"]}
-        lines = [f'controller = "{HOSTS["controller"]}"', 'ssh_config = "ssh_config"', *controller.splitlines()]
+        lines = [
+            f'controller = "{HOSTS["controller"]}"',
+            f'ssh_config = "{self.folder}/ssh_config"',
+            *controller.splitlines(),
+        ]
         for name, own in roles.items():
             further = {"command": [sys.executable, "-m", "runners"], **changes.get(name, {})}
             lines += ["", "[[hosts]]", f'address = "{HOSTS[name]}"', f"roles = {own}"]
             further = {"ssh": name, **further}
-            lines += [f"{key} = {value!r}" for key, value in further.items()]
-        file = self.folder / "hosts.toml"
+            lines += [f"{key} = {json.dumps(value)}" for key, value in further.items()]
+        file = Path(tempfile.mkdtemp(dir=self.folder), "hosts.toml")
         file.write_text("\n".join(lines) + "\n")
         return file
 

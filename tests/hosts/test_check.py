@@ -1,17 +1,24 @@
 """`./wrkbook hosts check` over three hosts: what is alike, and each planted difference."""
 
 import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from runners.core.errors import WrkbookError
+from runners.core.project import PROJECT
 from runners.hosts.check import CLOCK_LIMIT_S, differences, measured
-from runners.hosts.cluster import ClockOffset
+from runners.hosts.cluster import ClockOffset, Hosts
 from runners.hosts.inspection import Inspection
-from runners.hosts.inventory import Host
+from runners.hosts.inventory import Host, read_inventory
 from runners.hosts.link import Link
 from runners.hosts.worker import refuse_plain
-from tests.hosts.conftest import on_controller
+from tests.hosts.conftest import controller_command, host, on_controller, own_cache
 
 HOST = Host(ssh="server", address="192.0.2.2", roles=["server"], cpus="0-3")
 SAME = Inspection(
@@ -74,7 +81,6 @@ def test_an_address_beyond_loopback_that_is_not_encrypted_is_refused(address):
 
 
 @pytest.mark.servers
-@pytest.mark.quiet
 def test_three_hosts_are_inspected_and_nothing_is_left_on_them(network, inventory):
     outcome = on_controller(network, "hosts", "check", inventory, "--json")
     assert outcome.returncode == 0, outcome.stderr[-2000:]
@@ -89,9 +95,8 @@ def test_three_hosts_are_inspected_and_nothing_is_left_on_them(network, inventor
 
 
 @pytest.mark.servers
-@pytest.mark.quiet
 def test_a_missing_cpu_on_a_host_is_a_problem_that_names_it(network):
-    wrong = network.inventory(server={"cpus": "0,977"})
+    wrong = network.inventory(roles={"server": ["server"]}, server=host(network, "server", "0,977"))
     outcome = on_controller(network, "hosts", "check", wrong)
     assert outcome.returncode == 1
     assert "CPU 977" in outcome.stdout
@@ -99,7 +104,6 @@ def test_a_missing_cpu_on_a_host_is_a_problem_that_names_it(network):
 
 
 @pytest.mark.servers
-@pytest.mark.quiet
 def test_a_host_that_refuses_ssh_is_named_with_what_to_try(network, inventory):
     text = inventory.read_text().replace('ssh = "server"', 'ssh = "root@10.123.0.9"')
     unreached = inventory.with_name("unreached.toml")
@@ -109,3 +113,39 @@ def test_a_host_that_refuses_ssh_is_named_with_what_to_try(network, inventory):
     assert "SSH does not reach the host server" in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert not any(network.pids(name) for name in ("server", "backend"))
+
+
+@pytest.mark.servers
+def test_a_worker_may_be_started_by_hand_with_the_keys_of_the_run(network):
+    by_hand = network.inventory(roles={"server": ["server"]}, server=host(network, "server", "0") | {"ssh": ""})
+    with subprocess.Popen(
+        controller_command(network, "hosts", "check", by_hand), cwd=PROJECT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as checking:  # fmt: skip
+        told = ""
+        while "type there:" not in told:
+            told += checking.stderr.readline()
+            assert checking.poll() is None, told
+        made, typed = re.search(r"copy (\S+) there .*type there: (.+)", told, re.DOTALL).groups()
+        keys = shutil.copytree(made, network.folder / "copied" / "server")
+        words = shlex.split(typed)
+        assert words[:3] == ["./wrkbook", "hosts", "join"]
+        words[words.index("--keys") + 1] = str(keys)
+        cache = f"XDG_CACHE_HOME={own_cache(network, 'server')}"
+        there = network.command("server", "env", cache, sys.executable, "-m", "runners", *words[1:])
+        joined = subprocess.run(there, cwd=PROJECT, capture_output=True, text=True, timeout=120)
+        output, _ = checking.communicate(timeout=60)
+    assert checking.returncode == 0, output
+    assert "server: 10.123.0.2" in output
+    assert joined.stdout.strip() == "joined"
+    assert not keys.exists()
+    assert not Path(made).exists()
+    assert not network.pids("server")
+
+
+@pytest.mark.servers
+def test_a_controller_waits_for_workers_by_hand_and_names_those_that_are_missing(network, monkeypatch):
+    monkeypatch.setattr("runners.hosts.cluster.JOIN_WITHIN_S", 1.0)
+    by_hand = network.inventory(roles={"server": ["server"]}, server={"ssh": ""})
+    with network.inside("controller"), pytest.raises(WrkbookError, match="no worker has joined from server"):
+        Hosts(read_inventory(by_hand)).__enter__()

@@ -1,14 +1,16 @@
 """A fleet: records travel whole, and each job is measured once."""
 
 import io
+import re
 import tarfile
 
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.hosts.fleet import packed, share, unpack
+from runners.hosts.fleet import jobs_of, matrix_of, packed, share, unpack
 from runners.hosts.inventory import read_inventory
 from runners.store.ledger import Run
+from tests.hosts.conftest import host, on_controller
 
 
 @pytest.fixture
@@ -57,3 +59,41 @@ def test_hosts_with_different_roles_are_no_fleet(tmp_path):
     file.write_text('controller = "192.0.2.1"\n[[hosts]]\naddress = "192.0.2.2"\nroles = ["server"]\n')
     with pytest.raises(WrkbookError, match="different roles"):
         next(share(read_inventory(file), []))
+
+
+def test_a_matrix_has_a_job_for_each_combination_whose_run_id_names_it():
+    matrix = matrix_of(["connections=20,80", "body_style=pretty, compact"])
+    jobs = jobs_of(["01-ping", "02-json-decode"], "r", {"profile": "quick"}, matrix)
+    assert len({(job.experiment, job.run_id) for job in jobs}) == 8
+    assert jobs[1].run_id == "r-connections-20-body_style-compact"
+    assert jobs[1].values == {"profile": "quick", "connections": "20", "body_style": "compact"}
+    assert [job.run_id for job in jobs_of(["01-ping"], "r", {}, {})] == ["r"]
+
+
+@pytest.mark.parametrize("word", ["connections", "connections=", "=20"])
+def test_a_matrix_without_name_or_value_is_refused(word):
+    with pytest.raises(WrkbookError, match="a name and values"):
+        matrix_of([word])
+
+
+@pytest.mark.servers
+def test_three_hosts_share_experiments_and_one_that_is_here_already_is_kept(network, tmp_path):
+    names = ("server", "backend", "generator")
+    fleet = network.inventory(
+        roles={name: ["all"] for name in names},
+        **{name: host(network, name, "0-1") | {"housekeeping": ""} for name in names},
+    )
+    small = "--profile quick -p max_blocks 1 -p budget_minutes 0.05 -p systems net-http -p batch_sizes 1".split()
+    words = ("hosts", "share", fleet, "01", "--each", "connections=20,40,80", *small, "--run-id", "shared")
+    outcome = on_controller(network, *words, data=tmp_path)
+    # They share two CPUs: what is measured may be void, and each record is sealed all the same.
+    found = [Run("01-ping", f"shared-connections-{count}", tmp_path / "raw") for count in (20, 40, 80)]
+    assert all(run.blocks for run in found), outcome.stderr[-3000:]
+    assert [run.read().parameters["connections"] for run in found] == [20, 40, 80]
+    assert all(list(run.trials()) for run in found)
+    measured_on = re.findall(r"(?:measured|failed) on (all-\d)", outcome.stderr)
+    assert len(measured_on) == len(set(measured_on)) == 3
+    assert not any(network.pids(name) for name in names)
+    again = on_controller(network, *words, data=tmp_path)
+    assert again.returncode == 0
+    assert "on all-" not in again.stderr

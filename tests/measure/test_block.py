@@ -137,7 +137,9 @@ def test_a_load_generator_that_starts_late_is_looked_at_and_stopped_when_it_asks
             )
 
 
-def test_a_server_that_hangs_is_no_end_of_the_run():
+def test_a_server_that_hangs_is_no_end_of_the_run(monkeypatch):
+    monkeypatch.setattr("runners.measure.window.GRACE_S", 2.0)
+
     def stop_the_last(_):
         processes = launched()
         if len(processes) == 3:
