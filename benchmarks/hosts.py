@@ -43,12 +43,13 @@ from runners.stats.estimates import geometric_mean_interval
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue
 from tests.hosts.conftest import host
-from tests.hosts.namespaces import HOSTS, Network, refusal
+from tests.hosts.namespaces import Network, refusal
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 _RATE_RPS = 100_000
 _DURATION_S = 10.0
 _MEBI = 1 << 20
+_IDLE_S = 20.0
 
 
 def simulated(hosts_count: int, seed: int = 1) -> list[LoadResult]:
@@ -91,14 +92,15 @@ def paired(
         raise typer.BadParameter(why)
     load = Load(80, 1, window_s)
     with tempfile.TemporaryDirectory(prefix="wrkbook-bench-") as folder, Network(Path(folder)) as network:
-        for name in HOSTS:
-            network.shape(name, "pfifo_fast")
-        ratios, busy = _compared(network, server, load, pairs, Path(folder))
+        network.connect("controller", "server")
+        ratios, busy, idle = _compared(network, server, load, pairs, Path(folder))
     found = geometric_mean_interval(ratios)
     print(
         f"namespace ÷ loopback, {server}, {pairs} pairs of {window_s:g} s: {found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
     )
-    print(f"CPU of the worker on the server's host in a window: {fmean(busy):.2%} of one CPU, at most {max(busy):.2%}")
+    print(
+        f"CPU of the worker on the server's host, of one CPU: {idle:.2%} while it waits, {fmean(busy):.2%} in a window with its samples"
+    )
 
 
 def _compared(network: Network, server: str, load: Load, pairs: int, folder: Path) -> tuple[list[float], list[float]]:
@@ -109,27 +111,32 @@ def _compared(network: Network, server: str, load: Load, pairs: int, folder: Pat
     with network.inside("controller"), Hosts(read_inventory(file)) as hosts, ExitStack() as stack:
         roles, alone = HostRoles(hosts), OneMachine()
         stack.callback(roles.close)
-        roles.open()
+        roles.open(behind=False)
         roles.prepare({"server": [server]}, ["wrk"])
         here: Station = at_station(lambda own: own)
         context = LoadContext(here.generators, here.image, here.plan, here.probes)
         wanted = WantedServer(artifact(Catalogue().server(server), here.image), 0, [0], None, None)
+        request, prepared = Request("GET", "/ping"), folder / "load"
+        prepared.mkdir()
+        here.generators["wrk"].prepare(request, prepared)
         launched: list[Launched] = []
         for site in (roles, alone):
             (port,) = stack.enter_context(site.hold_ports(1, backends=False))
             launched.append(stack.enter_context(site.server(replace(wanted, port=port))))
         worker = next(process for process in map(psutil.Process, network.pids("server")) if "join" in process.cmdline())
-        sites = (roles, alone)
+        sites, idle = (roles, alone), list[float]()
+        with _used(worker, _IDLE_S, idle):
+            pass
         for number in range(-1, pairs):  # the first is a warm-up
             rates = {}
             for place in (0, 1) if number % 2 else (1, 0):
-                target = LoadTarget(launched[place], Request("GET", "/ping"), "wrk", folder)
+                target = LoadTarget(launched[place], request, "wrk", prepared)
                 with _used(worker, load.duration_s, busy if place == 0 and number >= 0 else []):
                     raw = sites[place].window(context, target, load, "window")
                 rates[place] = result_of(GENERATORS["wrk"], raw).throughput_rps
             if number >= 0:
                 ratios.append(rates[0] / rates[1])
-    return ratios, busy
+    return ratios, busy, idle[0]
 
 
 @contextmanager

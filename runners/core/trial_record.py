@@ -64,8 +64,9 @@ class NetworkUse(Record):
         Round trip between the two hosts before the run.
     clock_uncertainty_s : float
         How well the offset of the two hosts' clocks is known.
-    overlap_fraction : float
-        Share of the longest host's window in which all hosts worked or watched, by the clock of the controller (NaN: not known).
+    overlap_fraction, watched_fraction : float
+        Share of the window in which all hosts made their load, and in which the server's host watched the load, by the clock of the
+        controller (NaN before schema 11).
     """
 
     elapsed_s: float
@@ -78,6 +79,7 @@ class NetworkUse(Record):
     rtt_s: float
     clock_uncertainty_s: float
     overlap_fraction: float = math.nan
+    watched_fraction: float = math.nan
 
     @property
     def busy_fraction(self) -> float:

@@ -71,7 +71,7 @@ def _generator_cpu_s(record: WindowRecord) -> float:
 
 
 def overlap_fraction(began_at_s: Sequence[float], duration_s: float) -> float:
-    """Return the share of the window in which all hosts were at it; they began at these moments of one clock."""
+    """Return the share of the window in which several hosts were at it; they began at these moments of one clock."""
     return max(0.0, 1 - (max(began_at_s) - min(began_at_s)) / duration_s)
 
 
@@ -105,7 +105,7 @@ def merged(record: WindowRecord, watched: Watched, roles: set[Role], address: st
     return record.model_copy(update=update)
 
 
-def network_use(watched: Watched, link: Link, clocks: Iterable[ClockOffset], overlap: float) -> NetworkUse:
+def network_use(watched: Watched, link: Link, clocks: Iterable[ClockOffset]) -> NetworkUse:
     """Return what crossed the network of the server's host in a window, with what was known of it before the run."""
     used = watched.traffic
     return NetworkUse(
@@ -118,5 +118,4 @@ def network_use(watched: Watched, link: Link, clocks: Iterable[ClockOffset], ove
         link_bps=link.rate_bps,
         rtt_s=link.rtt_s,
         clock_uncertainty_s=max((clock.uncertainty_s for clock in clocks), default=0.0),
-        overlap_fraction=overlap,
     )

@@ -52,11 +52,14 @@ def measure_window(
     if server.host not in found:
         return record
     began = [stations.here_s(host, made.began_at_s) for host, made in records.items()]
-    # A backend has no first connection by which to begin.
-    began.append(stations.here_s(server.host, found[server.host].began_at_s))
-    overlap = overlap_fraction(began, load.duration_s)
-    use = network_use(found[server.host], stations.link, stations.clocks.values(), overlap)
-    return record.model_copy(update={"network": use})
+    # A backend's host sees no first connection by which to begin.
+    watched_at = stations.here_s(server.host, found[server.host].began_at_s)
+    overlaps = {
+        "overlap_fraction": overlap_fraction(began, load.duration_s),
+        "watched_fraction": overlap_fraction([*began, watched_at], load.duration_s),
+    }
+    use = network_use(found[server.host], stations.link, stations.clocks.values())
+    return record.model_copy(update={"network": use.model_copy(update=overlaps)})
 
 
 def _loaded(

@@ -20,25 +20,28 @@ def carries(link: LinkFacts) -> str:
 
 
 def hosts_map(hosts: Sequence[HostFacts], link: LinkFacts) -> Fragment:
-    """Return a picture of the hosts: those of the load generator, the link, the server's, and the backend's."""
+    """Return a picture of the hosts: those of the load generator, the link, the server's, and the backend's. One machine has one number."""
     ordered = sorted(hosts, key=lambda host: min(_ORDER.index(role) for role in host.roles))
     clients = [host for host in ordered if host.roles == ["generator"]]
     others = [host for host in ordered if host.roles != ["generator"]]
     between = Frame("link", [Box(f"{link.rate_bps / _MEGA:,.0f} Mbit/s", (), carries(link))], "wb-link")
-    frames = [*map(_frame, clients), *([between] if clients else []), *map(_frame, others)]
+    machines = list(dict.fromkeys(host.fingerprint for host in ordered))
+    framed = {host.name: _frame(host, machines.index(host.fingerprint) + 1) for host in ordered}
+    frames = [framed[host.name] for host in clients]
+    frames += [*([between] if clients else []), *(framed[host.name] for host in others)]
     shown = {role for host in hosts for role in host.roles}
     legend = [(Box("", [role_color(role)]), ROLE_NAMES[role]) for role in _ORDER if role in shown]
     told = [f"{host.name}: {listing([ROLE_NAMES[role] for role in host.roles])}" for host in ordered]
     return map_of(frames, legend, f"{len(hosts)} hosts; {'; '.join(told)}; link: {carries(link)}")
 
 
-def _frame(host: HostFacts) -> Frame:
+def _frame(host: HostFacts, machine: int) -> Frame:
     boxes = [
         Box(_cpus(host.cpus[role]), [role_color(role)], f"{ROLE_NAMES[role]}: CPUs {host.cpus[role]}")
         for role in _ORDER
         if role in host.roles
     ]
-    return Frame(f"{host.name} (machine {host.fingerprint})", boxes)
+    return Frame(f"{host.name} (machine {machine})", boxes)
 
 
 def _cpus(cpus: str) -> str:

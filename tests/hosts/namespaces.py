@@ -111,6 +111,13 @@ class Network:
         command = ["tc", "-n", self.namespace(name), "qdisc", "replace", "dev", "net0", "root", *words]
         subprocess.run(command, check=True)
 
+    def connect(self, one, other):
+        """Have two hosts reach each other over an unshaped veth pair of their own, past the switch."""
+        self._ip(one, "link", "add", "direct", "type", "veth", "peer", "direct", "netns", self.namespace(other))
+        for name, peer in ((one, other), (other, one)):
+            self._ip(name, "link", "set", "direct", "up")
+            self._ip(name, "route", "add", HOSTS[peer], "dev", "direct", "src", HOSTS[name])
+
     @contextlib.contextmanager
     def unplugged(self, name):
         """Have nothing reach a host or come from it, without a word to those who are connected."""

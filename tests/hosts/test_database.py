@@ -5,7 +5,26 @@ import pytest
 from runners.store.ledger import Run
 from tests.hosts.conftest import on_controller
 
-QUERYING = "04 -p systems net-http -p generators wrk -p counts 20 --profile quick -p max_blocks 1 -p budget_minutes 0.05".split()
+QUERYING = [
+    "04",
+    "-p",
+    "systems",
+    "net-http",
+    "-p",
+    "generators",
+    "wrk",
+    "-p",
+    "counts",
+    "20",
+    "--profile",
+    "quick",
+    "-p",
+    "max_blocks",
+    "1",
+    "-p",
+    "budget_minutes",
+    "0.05",
+]
 
 
 @pytest.mark.servers

@@ -83,7 +83,22 @@ def test_three_hosts_share_experiments_and_one_that_is_here_already_is_kept(netw
         roles={name: ["all"] for name in names},
         **{name: host(network, name, "0-1") | {"housekeeping": ""} for name in names},
     )
-    small = "--profile quick -p max_blocks 1 -p budget_minutes 0.05 -p systems net-http -p batch_sizes 1".split()
+    small = [
+        "--profile",
+        "quick",
+        "-p",
+        "max_blocks",
+        "1",
+        "-p",
+        "budget_minutes",
+        "0.05",
+        "-p",
+        "systems",
+        "net-http",
+        "-p",
+        "batch_sizes",
+        "1",
+    ]
     words = ("hosts", "share", fleet, "01", "--each", "connections=20,40,80", *small, "--run-id", "shared")
     outcome = on_controller(network, *words, data=tmp_path)
     # They share two CPUs: what is measured may be void, and each record is sealed all the same.

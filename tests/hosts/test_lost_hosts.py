@@ -10,7 +10,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from runners.analyse.checks.hosts import LEAST_OVERLAP
+from runners.analyse.checks.hosts import LEAST_WATCHED_FRACTION
 from runners.core.load import Load
 from runners.core.project import PROJECT
 from runners.core.request import Request
@@ -125,8 +125,8 @@ def test_a_clock_that_jumps_leaves_a_window_in_which_the_hosts_were_not_together
                 apart = roles.window(context, target, load, "window")
         finally:
             roles.close()
-    assert together.network.overlap_fraction > 0.9
-    assert apart.network.overlap_fraction < LEAST_OVERLAP
+    assert together.network.watched_fraction > 0.9
+    assert apart.network.watched_fraction < LEAST_WATCHED_FRACTION
 
 
 def gone(network, name, within_s=15.0):

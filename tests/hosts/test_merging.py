@@ -20,7 +20,7 @@ from tests.analyse.test_checks import checked
 WRK = GENERATORS["wrk"]
 NETWORK = NetworkUse(
     elapsed_s=1.0, received_bytes=1, sent_bytes=1, dropped_count=0, segments_count=1, retransmitted_count=0,
-    link_bps=1e9, rtt_s=1e-4, clock_uncertainty_s=1e-4, overlap_fraction=1.0,
+    link_bps=1e9, rtt_s=1e-4, clock_uncertainty_s=1e-4, overlap_fraction=1.0, watched_fraction=1.0,
 )  # fmt: skip
 
 
@@ -123,9 +123,12 @@ def over_hosts(raws, **network):
     return record.model_copy(update={"windows": [raw.model_copy(update={"network": found}) for raw in raws]})
 
 
-@pytest.mark.parametrize(("overlap", "ok"), [(0.995, True), (0.98, False), (0.0, False)])
-def test_a_window_in_which_hosts_were_not_together_makes_the_trial_void(overlap, ok):
-    check = checked(over_hosts([window(10_000)], overlap_fraction=overlap))["hosts together"]
+@pytest.mark.parametrize(
+    ("overlap", "watched", "ok"), [(0.995, 0.96, True), (0.98, 0.98, False), (1.0, 0.94, False), (0.0, 0.0, False)]
+)
+def test_a_window_in_which_hosts_were_not_together_makes_the_trial_void(overlap, watched, ok):
+    found = checked(over_hosts([window(10_000)], overlap_fraction=overlap, watched_fraction=watched))
+    check = found["hosts together"]
     assert (check.ok, check.void) == (ok, True)
 
 

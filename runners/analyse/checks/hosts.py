@@ -9,7 +9,9 @@ from runners.generators.registry import GENERATORS
 from runners.generators.reports import results_of_shares
 
 LEAST_OVERLAP = 0.99
-"""Share of a window in which all hosts must be at it: else throughputs of different times would be added."""
+"""Share of a window in which all hosts must make their load: else throughputs of different times would be added."""
+LEAST_WATCHED_FRACTION = 0.95
+"""Share of a window in which the server's host must watch: else its CPU time is of another time."""
 HALVES_TOLERANCE = 0.1
 """By how much the throughputs of two halves of the load generator hosts may differ, for each connection."""
 
@@ -21,11 +23,14 @@ def of_hosts(record: TrialRecord, windows: Windows) -> list[Check]:
 
 
 def overlap(record: TrialRecord, windows: Windows) -> Check:
-    """Check that all hosts worked or watched at the same time, for at least 99 % of each window."""
-    least = min(raw.network.overlap_fraction for raw, _ in windows if raw.network)
-    detail = f"all hosts were at it in {least:.1%} of the window"
+    """Check that the hosts made their load at the same time, for 99 % of each window, and that the server's host watched 95 % of it."""
+    uses = [raw.network for raw, _ in windows if raw.network]
+    least, watched = min(use.overlap_fraction for use in uses), min(use.watched_fraction for use in uses)
+    detail = f"all hosts made their load in {least:.1%} of the window, the server's host watched {watched:.1%} of it"
     advice = "a host was late or its clock jumped: let nothing else run there, and see its log for changes of the clock"
-    return Check("hosts together", least >= LEAST_OVERLAP, detail, advice, void=True)
+    return Check(
+        "hosts together", least >= LEAST_OVERLAP and watched >= LEAST_WATCHED_FRACTION, detail, advice, void=True
+    )
 
 
 def halves(record: TrialRecord, windows: Windows) -> Check:
