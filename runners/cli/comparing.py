@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import math
+import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +19,7 @@ from runners.cli.arguments import HEADLINE, AsJson, Changes, parameter_values
 from runners.cli.changes import decision_of, in_a_table, in_markdown, verdict
 from runners.cli.console import show
 from runners.core.errors import WrkbookError
-from runners.core.project import NOTEBOOKS, declared_parameters, experiments, find_experiment
+from runners.core.project import NOTEBOOKS, OTHER_SERVERS, declared_parameters, experiments, find_experiment
 from runners.measure.build_times import output_bytes
 from runners.measure.conformance import image_to_run
 from runners.store.ledger import Run
@@ -57,13 +59,15 @@ def compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two runs, or the servers of a git revision with the present ones: main.. or main..HEAD.
+    """Compare two runs, or the servers of two git revisions: main.., main..HEAD, v1..v2.
 
     Revisions are measured in the same blocks. Exit status: 0 without a regression, 1 with one, 2 where time was too
     short to decide, 3 after an error.
     """
     if RANGE in before:
         try:
+            if commit := other_end(before, dirty=dirty):
+                raise typer.Exit(_compare_elsewhere(before, commit))
             status = _compare_revisions(
                 before,
                 find_experiment(after or HEADLINE),
@@ -119,21 +123,41 @@ def _compare_revisions(
     return _STATUS[decision_of(found, threshold)]
 
 
-def commit_of(text: str, *, dirty: bool) -> str:
-    """Return the commit before ``..``; what follows must be the present state, which is measured as it lies there.
+def other_end(text: str, *, dirty: bool) -> str:
+    """Return the commit at which a range ends, where that is not the one that is checked out; else an empty text.
 
     Raises
     ------
     WrkbookError
-        For an unknown revision, another end of the range, or changes that are not committed unless `dirty`.
+        For an unknown revision, and when changes that are not committed are wanted too.
     """
-    first, _, last = text.partition(RANGE)
-    head = revisions.commit_of("HEAD")
-    commit = revisions.commit_of(first or "HEAD")
-    if last and revisions.commit_of(last) != head:
-        raise WrkbookError(
-            f"{last} is not what is checked out", f"git checkout {last}, then: ./wrkbook compare {first}..HEAD"
-        )
+    last = text.partition(RANGE)[2]
+    commit = revisions.commit_of(last or "HEAD")
+    if commit == revisions.commit_of("HEAD"):
+        return ""
+    if dirty:
+        raise WrkbookError(f"{last} is not what is checked out, and has no changes", "leave --dirty out")
+    return commit
+
+
+def _compare_elsewhere(text: str, end: str) -> int:
+    """Compare as this command line says, with the servers of the commit `end` in the place of those that are checked out."""
+    first = revisions.commit_of(text.partition(RANGE)[0] or "HEAD")
+    words = [f"{first}{RANGE}" if word == text else word for word in sys.argv[1:]]
+    with revisions.checked_out(end) as servers:
+        command = [sys.executable, "-m", "runners", *words]
+        return subprocess.call(command, env={**os.environ, OTHER_SERVERS: str(servers)})
+
+
+def commit_of(text: str, *, dirty: bool) -> str:
+    """Return the commit before ``..``; what follows is what is checked out, which is measured as it lies there.
+
+    Raises
+    ------
+    WrkbookError
+        For an unknown revision, or changes that are not committed unless `dirty`.
+    """
+    commit = revisions.commit_of(text.partition(RANGE)[0] or "HEAD")
     if revisions.is_dirty() and not dirty:
         raise WrkbookError(
             "servers/ has changes that are not committed", "commit them, or measure them too with --dirty"

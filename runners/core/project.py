@@ -19,9 +19,11 @@ from runners.core.status_line import note
 
 PROJECT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = PROJECT / "notebooks"
-SERVERS = PROJECT / "servers"
+OTHER_SERVERS = "WRKBOOK_SERVERS"
+"""Environment variable with another folder of servers than the project's: of a revision that is not checked out."""
+SERVERS = Path(os.environ.get(OTHER_SERVERS) or PROJECT / "servers")
 # Mounted at /contract when a server is built and when it runs.
-CONTRACT_DATA = SERVERS / "contract" / "data"
+CONTRACT_DATA = PROJECT / "servers" / "contract" / "data"
 PUBLISHED = PROJECT / "data" / "raw" / "published"
 # Tests and scripts may keep their runs elsewhere.
 _DATA = Path(os.environ.get("WRKBOOK_DATA") or PROJECT / "data")

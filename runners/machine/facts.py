@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import resource
@@ -12,7 +13,7 @@ from typing import Any, Literal
 
 import psutil
 
-from runners.core.project import PROJECT
+from runners.core.project import OTHER_SERVERS, PROJECT, SERVERS
 from runners.machine.topology import Topology
 
 Level = Literal["good", "advice", "problem"]
@@ -47,11 +48,12 @@ def machine_facts(topology: Topology) -> dict[str, Any]:
 
 
 def project_facts() -> dict[str, str]:
-    """Return the git commit of the project, and whether files outside ``data`` differ from it."""
+    """Return the git commit of the project, whether files outside ``data`` differ from it, and that of servers from elsewhere."""
     commit = _git("rev-parse", "HEAD")
     if not commit:
         return {"git_commit": "not a git checkout"}
-    return {
+    others = {"servers_commit": _git("-C", str(SERVERS), "rev-parse", "HEAD")} if OTHER_SERVERS in os.environ else {}
+    return others | {
         "git_commit": commit,
         "git_state": "modified" if _git("status", "--porcelain", "--", ".", ":!data") else "clean",
     }

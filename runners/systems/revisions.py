@@ -5,15 +5,18 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.project import PROJECT, SERVERS, cache_folder, exclusive
+from runners.core.project import SERVERS, cache_folder, exclusive
 from runners.systems.image import remove_tree
 from runners.systems.server_manifest import Server, load_server
 
+REPOSITORY = SERVERS.parent
+"""The repository whose servers are measured."""
 _HOLDER = SERVERS.name
 _SHARED = "shared"
 _NAME_LENGTH = 12
@@ -29,7 +32,7 @@ def commit_of(revision: str) -> str:
     """
     if _git("rev-parse", "--git-dir", check=False) is None:
         raise WrkbookError(
-            f"{PROJECT} is no git repository", "clone the project with git: revisions are compared by it"
+            f"{REPOSITORY} is no git repository", "clone the project with git: revisions are compared by it"
         )
     # The marker ends the options: a revision never reads as one.
     found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", check=False)
@@ -67,6 +70,18 @@ def export(commit: str) -> Iterator[str]:
             remove_tree(folder)
 
 
+@contextmanager
+def checked_out(commit: str) -> Iterator[Path]:
+    """Hold a clean worktree of a commit while the context lasts; gives its folder of servers."""
+    with tempfile.TemporaryDirectory(prefix="wrkbook-worktree-") as temporary:
+        folder = Path(temporary, "worktree")
+        _git("worktree", "add", "--quiet", "--detach", str(folder), commit)
+        try:
+            yield folder / _HOLDER
+        finally:
+            _git("worktree", "remove", "--force", str(folder))
+
+
 def exported(server: Server) -> Iterator[Server]:
     """Return the builds of a server at the exported revision; none where it was not there, or cannot be read today."""
     for export_folder in sorted(_exports().glob("*/")):
@@ -89,7 +104,7 @@ def _exports() -> Path:
 def _git(*words: str, check: bool = True) -> bytes | None:
     """Return what git prints; None where it fails and need not succeed."""
     try:
-        outcome = subprocess.run(["git", "-C", str(PROJECT), *words], capture_output=True, stdin=subprocess.DEVNULL)
+        outcome = subprocess.run(["git", "-C", str(REPOSITORY), *words], capture_output=True, stdin=subprocess.DEVNULL)
     except FileNotFoundError:
         raise WrkbookError("git is not installed", "install it: apt install git") from None
     if outcome.returncode and check:

@@ -26,7 +26,7 @@ def measured(*_):
     return [Change("gin+sonic", "decode-10", ratio, RATIOS["fast"], 1.0, 8, is_bound=False)]
 
 
-revisions.PROJECT, comparing.measured = Path.cwd(), measured
+revisions.REPOSITORY, comparing.measured = Path.cwd(), measured
 commands.main()
 """
 

@@ -1,6 +1,7 @@
 """``compare REVISION..``: what is measured, what is refused, and how the outcome is said."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -26,13 +27,38 @@ def test_the_workloads_of_a_notebook_are_read_from_its_call():
     assert comparing.workloads_of("04-text-json-sql") == ["text", "json", "sql1", "sql2"]
 
 
-def test_the_range_ends_at_what_is_checked_out(project):  # noqa: F811
+def test_a_range_ends_at_what_is_checked_out_or_at_another_commit(project):  # noqa: F811
     first = git(project, "rev-parse", "HEAD")
     git(project, "commit", "-qm", "second", "--allow-empty")
-    assert comparing.commit_of("HEAD~1..", dirty=False) == first
-    assert comparing.commit_of("HEAD~1..HEAD", dirty=False) == first
+    for text in ("HEAD~1..", "HEAD~1..HEAD"):
+        assert comparing.commit_of(text, dirty=False) == first
+        assert comparing.other_end(text, dirty=False) == ""
+    assert comparing.other_end("HEAD..HEAD~1", dirty=False) == first
     with pytest.raises(WrkbookError, match="HEAD~1 is not what is checked out"):
-        comparing.commit_of("HEAD..HEAD~1", dirty=False)
+        comparing.other_end("HEAD..HEAD~1", dirty=True)
+
+
+def test_another_end_of_a_range_is_measured_from_a_worktree_that_is_gone_afterwards(project, monkeypatch):  # noqa: F811
+    git(project, "tag", "v1")
+    for number in (2, 3):
+        (project / "servers/toy/main.c").write_text(f"state {number}")
+        git(project, "commit", "-qam", f"v{number}")
+        git(project, "tag", f"v{number}")
+    seen = {}
+
+    def measured(command, env):
+        servers = Path(env["WRKBOOK_SERVERS"])
+        seen.update(command=command, servers=servers, content=(servers / "toy/main.c").read_text())
+        assert git(servers, "rev-parse", "HEAD") == git(project, "rev-parse", "v2")
+        return 2
+
+    monkeypatch.setattr(comparing.subprocess, "call", measured)
+    monkeypatch.setattr("sys.argv", ["wrkbook", "compare", "v1..v2", "01", "--minutes", "3"])
+    assert status_of("v1..v2", "01", "--minutes", "3") == 2
+    assert seen["content"] == "state 2"
+    assert seen["command"][3:] == ["compare", f"{git(project, 'rev-parse', 'v1')}..", "01", "--minutes", "3"]
+    assert not seen["servers"].exists()
+    assert len(git(project, "worktree", "list").splitlines()) == 1
 
 
 def test_changes_that_are_not_committed_are_measured_only_if_asked_for(project):  # noqa: F811

@@ -34,7 +34,7 @@ def project(tmp_path, monkeypatch):
     git(folder.parent, "init", "-q", folder)
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "first")
-    monkeypatch.setattr(revisions, "PROJECT", folder)
+    monkeypatch.setattr(revisions, "REPOSITORY", folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return folder
 
@@ -91,6 +91,6 @@ def test_an_unknown_revision_is_refused_by_name(project, revision):
 
 
 def test_outside_a_repository_the_error_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(revisions, "PROJECT", tmp_path)
+    monkeypatch.setattr(revisions, "REPOSITORY", tmp_path)
     with pytest.raises(WrkbookError, match="is no git repository"):
         revisions.commit_of("HEAD")
