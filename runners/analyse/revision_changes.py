@@ -29,8 +29,8 @@ class Change:
         Whether the load was the limit of one side: the CPU time decides alone.
     control : Interval
         Throughput of one build that is launched twice in the same blocks, over itself.
-    size_ratio : float
-        Ratio of what the builds leave on the disk.
+    size_ratio, build_ratio : float
+        Ratio of what the builds leave on the disk, and of the times of one clean build each; NaN where it was not measured.
     """
 
     system: str
@@ -42,6 +42,7 @@ class Change:
     is_bound: bool
     control: Interval = UNKNOWN
     size_ratio: float = math.nan
+    build_ratio: float = math.nan
 
     def decision(self, threshold: float) -> Decision:
         """Return what is decided about a slowdown by `threshold`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
     return said[decision_of(found, threshold)]
 
 
-_HEADS = ("system", "workload", "requests/s", "CPU a request", "peak memory", "size", "n", "decision")
+_HEADS = ("system", "workload", "requests/s", "CPU a request", "peak memory", "size", "build time", "n", "decision")
 
 
 def _rows(found: Sequence[Change], threshold: float) -> list[list[str]]:
@@ -50,6 +51,7 @@ def _rows(found: Sequence[Change], threshold: float) -> list[list[str]]:
             _ratio(each.cpu),
             amount(each.memory_ratio, RATIOS),
             amount(each.size_ratio, RATIOS),
+            amount(each.build_ratio, RATIOS) if math.isfinite(each.build_ratio) else "–",
             str(each.blocks_count),
             each.decision(threshold),
         ]
@@ -63,7 +65,11 @@ def _ratio(found: Interval) -> str:
 
 def in_a_table(found: Sequence[Change], threshold: float) -> Table:
     """Return the changes for the terminal; each ratio is after ÷ before."""
-    return table(_HEADS, _rows(found, threshold), title="After ÷ before, 95 % intervals", right=(2, 3, 4, 5, 6))
+    rows, heads = _rows(found, threshold), list(_HEADS)
+    if not any(math.isfinite(each.build_ratio) for each in found):  # not measured: a narrower table
+        place = heads.index("build time")
+        rows, heads = [[*row[:place], *row[place + 1 :]] for row in rows], [*heads[:place], *heads[place + 1 :]]
+    return table(heads, rows, title="After ÷ before, 95 % intervals", right=tuple(range(2, len(heads) - 1)))
 
 
 def in_markdown(found: Sequence[Change], before: str, threshold: float) -> str:

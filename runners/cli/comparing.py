@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from runners.cli.arguments import HEADLINE, AsJson, Changes, parameter_values
+from runners.cli.build_ratios import build_time_ratios, size_ratios
 from runners.cli.changes import decision_of, in_a_table, in_markdown, verdict
 from runners.cli.console import show
 from runners.core.errors import WrkbookError
 from runners.core.project import NOTEBOOKS, OTHER_SERVERS, declared_parameters, experiments, find_experiment
-from runners.measure.build_times import output_bytes
-from runners.measure.conformance import image_to_run
 from runners.store.ledger import Run
 from runners.store.runs import find_runs
 from runners.systems import revisions
-from runners.systems.build import artifact, sources
+from runners.systems.build import sources
 from runners.systems.catalogue import Catalogue
 
 if TYPE_CHECKING:
@@ -54,6 +53,9 @@ def compare(
     dirty: Annotated[
         bool, typer.Option("--dirty", help="Of revisions: also with changes that are not committed.")
     ] = False,
+    build_times: Annotated[
+        bool, typer.Option("--build-times", help="Of revisions: also time a clean build of each changed server.")
+    ] = False,
     markdown: Annotated[
         Path | None, typer.Option(help="Of revisions: write a summary for a pull request here.")
     ] = None,
@@ -75,6 +77,7 @@ def compare(
                 threshold / 100,
                 minutes,
                 dirty=dirty,
+                build_times=build_times,
                 markdown=markdown,
                 as_json=as_json,
             )
@@ -105,6 +108,7 @@ def _compare_revisions(
     minutes: float,
     *,
     dirty: bool,
+    build_times: bool,
     markdown: Path | None,
     as_json: bool,
 ) -> int:
@@ -113,7 +117,8 @@ def _compare_revisions(
     if "variants" not in declared_parameters(experiment):
         raise WrkbookError(f"{experiment} measures one build of each server", "choose one of 01 to 04")
     systems = values.get("systems") or changed_rows(experiment, commit, Catalogue())
-    found = measured(commit, experiment, {**values, "systems": systems}, threshold, minutes) if systems else []
+    given = {**values, "systems": systems}
+    found = measured(commit, experiment, given, threshold, minutes, build_times=build_times) if systems else []
     if markdown:
         markdown.write_text(in_markdown(found, before, threshold), encoding="utf-8")
     if as_json:
@@ -191,7 +196,9 @@ def changed_rows(experiment: str, commit: str, catalogue: Catalogue) -> list[str
     )
 
 
-def measured(commit: str, experiment: str, values: Mapping[str, Any], threshold: float, minutes: float) -> list[Change]:
+def measured(
+    commit: str, experiment: str, values: Mapping[str, Any], threshold: float, minutes: float, *, build_times: bool
+) -> list[Change]:
     """Measure the servers of a commit and those of the working tree in the same blocks; return the change of each cell.
 
     Raises
@@ -206,27 +213,20 @@ def measured(commit: str, experiment: str, values: Mapping[str, Any], threshold:
     with revisions.export(commit) as name:
         given = {"profile": "standard", "precision": threshold / 2, **values, "variants": [name]}
         (report,) = running.run([experiment], given, minutes)
-        sizes = _sizes_bytes(name)
-    print(f"Report: {report.html}", file=sys.stderr)
-    results = analyse(Run(experiment, report.run_id))
-    if found := changes(results, name):
+        sizes = size_ratios(name)
+        results = analyse(Run(experiment, report.run_id))
         servers = {system.name: system.server for system in results.manifest.systems.values()}
-        return [replace(each, size_ratio=sizes.get(servers[each.system], math.nan)) for each in found]
+        builds = build_time_ratios(name, set(servers.values())) if build_times else {}
+    print(f"Report: {report.html}", file=sys.stderr)
+    if found := changes(results, name):
+        return [
+            replace(
+                each,
+                size_ratio=sizes.get(servers[each.system], math.nan),
+                build_ratio=builds.get(servers[each.system], math.nan),
+            )
+            for each in found
+        ]
     raise WrkbookError(
         f"no cell has a number at both revisions, see {report.html}", "./wrkbook verify tries each server"
     )
-
-
-def _sizes_bytes(name: str) -> dict[str, float]:
-    """Return server → size of what its present build leaves, over that at the exported revision; of those built at both."""
-    catalogue, found = Catalogue(), dict[str, float]()
-    for then in catalogue.builds.values():
-        now = catalogue.builds.get(then.name)
-        if then.variant != name or now is None:
-            continue
-        image = image_to_run(catalogue, [now, then])
-        folders = [artifact(server, image).folder for server in (now, then)]
-        if all(folder.is_dir() for folder in folders):
-            after, before = map(output_bytes, folders)
-            found[then.name] = after / before if before else math.nan
-    return found

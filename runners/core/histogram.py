@@ -16,6 +16,13 @@ class Histogram:
     values_us: tuple[int, ...]
     counts: tuple[int, ...]
 
+    @classmethod
+    def of(cls, values_us: NDArray[np.int64], counts: NDArray[np.int64]) -> Histogram:
+        """Return the histogram of two arrays, which it keeps."""
+        made = cls(tuple(values_us.tolist()), tuple(counts.tolist()))
+        made.__dict__["arrays"] = (values_us, counts)
+        return made
+
     @cached_property
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the values and the counts as arrays, converted once."""

@@ -174,7 +174,8 @@ def _seen(line: str) -> _Seen:
     try:
         threads = json.loads(line)
         for thread in threads:
-            counts.update(dict(zip(*parse_steps(thread["histogram_us"]), strict=True)))
+            read = parse_steps(thread["histogram_us"])
+            counts.update(dict(zip(read.values_us, read.counts, strict=True)))
             errors.update({f"{kind}_count": int(count) for kind, count in thread["errors"].items()})
         connected = sum(int(thread["connected"]) for thread in threads)
         LoadErrors(**errors)

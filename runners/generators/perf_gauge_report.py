@@ -82,8 +82,8 @@ def _push(stdout: str) -> Push:
         return Push(
             requests_count=int(fields["requests"]),
             body_bytes=int(fields["bytes"]),
-            succeeded=Histogram(*parse_steps(fields["succeeded_us"])),
-            failed=Histogram(*parse_steps(fields["failed_us"])),
+            succeeded=parse_steps(fields["succeeded_us"]),
+            failed=parse_steps(fields["failed_us"]),
             lost_count=int(_line("lost", stdout)),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:

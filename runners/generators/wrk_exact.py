@@ -61,7 +61,7 @@ class Statistics:
         if self.interval_us is None:
             return histogram
         middles = np.rint((histogram.arrays[0] - 0.5) * self.interval_us / self.parts).astype(np.int64)
-        return Histogram(tuple(middles.tolist()), histogram.counts)
+        return Histogram.of(middles, histogram.arrays[1])
 
     @cached_property
     def by_us(self) -> Histogram:
@@ -144,7 +144,8 @@ def condense(stdout: str, expected_us: int | None, parts_count: int = PARTS) -> 
     if expected_us is None or expected_us < 2 * parts_count or "interval_us" in fields["latency_us"]:
         return stdout
     parts: Counter[int] = Counter()
-    for value, count in zip(*parse_steps(fields["latency_us"]["histogram"]), strict=True):
+    read = parse_steps(fields["latency_us"]["histogram"])
+    for value, count in zip(read.values_us, read.counts, strict=True):
         parts[_part(value, expected_us, parts_count)] += count
     fields["latency_us"] |= {"histogram": print_steps(parts.items()), "interval_us": expected_us, "parts": parts_count}
     return stdout.replace(line, json.dumps(fields, separators=(",", ":")))
@@ -167,7 +168,7 @@ def _statistics(fields: dict[str, Any]) -> Statistics:
         float(fields["mean"]),
         float(fields["stdev"]),
         int(fields["max"]),
-        Histogram(*parse_steps(fields["histogram"])),
+        parse_steps(fields["histogram"]),
         fields.get("interval_us"),
         fields.get("parts", PARTS),
     )

@@ -72,6 +72,21 @@ def build_times(server: Server, image: Image, cpus: list[int]) -> dict[str, Any]
     return found
 
 
+def clean_build_s(server: Server, image: Image, cpus: list[int]) -> float:
+    """Return the seconds of one build of a server on `cpus`: nothing built, compiler cache empty.
+
+    Raises
+    ------
+    WrkbookError
+        When it does not build.
+    """
+    with tempfile.TemporaryDirectory(prefix="wrkbook-build-") as temporary:
+        folder = Path(temporary)
+        shutil.copytree(server.folder, folder / "src")
+        (folder / "compiled").mkdir()
+        return _build(server, image, cpus, folder, fresh=True)
+
+
 def changed_file(source: Path) -> Path | None:
     """The file that stands for a developer's change: the largest of the server's own sources, tests left out."""
     files = [

@@ -48,7 +48,7 @@ def correct(histogram: Histogram, expected_us: int) -> Histogram:
     # One row per interval: samples that are multiples of E apart stand in one column.
     filled = dense.reshape(rows, expected_us)[::-1].cumsum(axis=0)[::-1].ravel()
     filled[: expected_us + 1] = dense[: expected_us + 1]
-    return _histogram(np.flatnonzero(filled), filled[filled > 0])
+    return Histogram.of(np.flatnonzero(filled), filled[filled > 0])
 
 
 def recover(histogram: Histogram, expected_us: int) -> Histogram:
@@ -71,7 +71,7 @@ def recover(histogram: Histogram, expected_us: int) -> Histogram:
     raw = counts - added
     if raw.min() < 0 or added.sum() != counts[values > 2 * expected_us].sum():
         raise ValueError(f"not a histogram that wrk corrected with an expected interval of {expected_us} µs")
-    return _histogram(values[raw > 0], raw[raw > 0])
+    return Histogram.of(values[raw > 0], raw[raw > 0])
 
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:
@@ -83,7 +83,7 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
     values, place = np.unique(all_values, return_inverse=True)
     counts = np.zeros(len(values), dtype=np.int64)
     np.add.at(counts, place, np.concatenate([counts for _, counts in parts]))
-    return _histogram(values, counts)
+    return Histogram.of(values, counts)
 
 
 def percentiles(values: ArrayLike, counts: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
@@ -203,10 +203,6 @@ def _zigzag_numbers(payload: bytes) -> Iterator[int]:
 def _check_interval(expected_us: int) -> None:
     if expected_us < 1:
         raise ValueError(f"an expected interval has at least 1 µs, not {expected_us}")
-
-
-def _histogram(values: NDArray[np.int64], counts: NDArray[np.int64]) -> Histogram:
-    return Histogram(tuple(values.tolist()), tuple(counts.tolist()))
 
 
 def stalled_response_s(percentile: float) -> float:

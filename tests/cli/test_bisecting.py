@@ -21,7 +21,7 @@ from runners.systems import revisions
 RATIOS = {"fast": Interval(1.0, 0.999, 1.001), "slow": Interval(0.9, 0.89, 0.91), "noisy": Interval(0.9, 0.7, 1.1)}
 
 
-def measured(*_):
+def measured(*_, **__):
     ratio = RATIOS[Path("servers/toy/main.c").read_text().split()[0]]
     return [Change("gin+sonic", "decode-10", ratio, RATIOS["fast"], 1.0, 8, is_bound=False)]
 

@@ -1,13 +1,14 @@
 """``compare REVISION..``: what is measured, what is refused, and how the outcome is said."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from runners.analyse.revision_changes import Change
-from runners.cli import comparing
+from runners.cli import build_ratios, comparing
 from runners.cli.commands import app
 from runners.cli.console import plain
 from runners.core.errors import WrkbookError
@@ -103,7 +104,7 @@ def test_an_error_has_a_status_of_its_own(project, capsys, arguments, told):  # 
 def test_the_status_says_what_is_decided(project, monkeypatch, tmp_path, capsys):  # noqa: F811
     monkeypatch.setattr(comparing, "changed_rows", lambda *_: ["gin"])
     for interval, status in ((SAME, 0), (SLOWER, 1), (WIDE, 2)):
-        monkeypatch.setattr(comparing, "measured", lambda *_, interval=interval: [change(interval)])
+        monkeypatch.setattr(comparing, "measured", lambda *_, interval=interval, **__: [change(interval)])
         assert status_of("HEAD..", "--markdown", str(tmp_path / "comment.md")) == status
     assert (tmp_path / "comment.md").read_text().startswith("**Undecided")
     capsys.readouterr()
@@ -134,6 +135,21 @@ def test_the_table_and_the_comment_hold_each_cell():
     assert "a&#124;b" in comment
 
 
+def test_build_times_are_shown_where_they_were_measured():
+    timed = [replace(change(SAME), build_ratio=1.25)]
+    assert "build time" in plain(comparing.in_a_table(timed, 0.02))
+    assert "1.25 ×" in plain(comparing.in_a_table(timed, 0.02))
+    assert "build time" not in plain(comparing.in_a_table([change(SAME)], 0.02))
+
+
+def test_a_build_time_is_that_of_the_present_build_over_that_of_the_other_revision(monkeypatch):
+    now, then, other = (SimpleNamespace(name=name) for name in ("gin", "gin", "node"))
+    seconds = {id(now): 6.0, id(then): 4.0}
+    monkeypatch.setattr(build_ratios, "_pairs", lambda _: [(now, then, None), (other, other, None)])
+    monkeypatch.setattr(build_ratios, "clean_build_s", lambda server, *_: seconds[id(server)])
+    assert build_ratios.build_time_ratios("0123456789ab", {"gin"}) == {"gin": 1.5}
+
+
 def test_sizes_are_those_of_what_both_builds_leave(tmp_path, monkeypatch):
     sizes = {"gin": 300, "gin+0123456789ab": 200, "node": 10, "drogon+0123456789ab": 10}
     builds = {}
@@ -142,7 +158,7 @@ def test_sizes_are_those_of_what_both_builds_leave(tmp_path, monkeypatch):
         builds[label] = SimpleNamespace(name=name, variant=variant or None, label=label)
         (tmp_path / label).mkdir()
         (tmp_path / label / "server").write_bytes(b"x" * size)
-    monkeypatch.setattr(comparing, "Catalogue", lambda: SimpleNamespace(builds=builds))
-    monkeypatch.setattr(comparing, "image_to_run", lambda *_: None)
-    monkeypatch.setattr(comparing, "artifact", lambda server, _: SimpleNamespace(folder=tmp_path / server.label))
-    assert comparing._sizes_bytes("0123456789ab") == {"gin": 1.5}
+    monkeypatch.setattr(build_ratios, "Catalogue", lambda: SimpleNamespace(builds=builds))
+    monkeypatch.setattr(build_ratios, "image_to_run", lambda *_: None)
+    monkeypatch.setattr(build_ratios, "artifact", lambda server, _: SimpleNamespace(folder=tmp_path / server.label))
+    assert build_ratios.size_ratios("0123456789ab") == {"gin": 1.5}
