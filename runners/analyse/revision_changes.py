@@ -6,12 +6,16 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import pandas as pd
+
 from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
 from runners.analyse.usage import cpu_per_request
 from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, System
-from runners.stats.estimates import UNKNOWN
+from runners.stats.estimates import UNKNOWN, launch_histograms
+from runners.stats.histograms import percentiles
 
+_P99 = 99.0
 Decision = Literal["no regression", "regression", "undecided"]
 
 
@@ -29,6 +33,8 @@ class Change:
         Whether the load was the limit of one side: the CPU time decides alone.
     control : Interval
         Throughput of one build that is launched twice in the same blocks, over itself.
+    p99 : Interval
+        Ratio of the 99th percentiles of response times at one rate for both; NaN where none was measured.
     size_ratio, build_ratio : float
         Ratio of what the builds leave on the disk, and of the times of one clean build each; NaN where it was not measured.
     """
@@ -43,6 +49,7 @@ class Change:
     control: Interval = UNKNOWN
     size_ratio: float = math.nan
     build_ratio: float = math.nan
+    p99: Interval = UNKNOWN
 
     def decision(self, threshold: float) -> Decision:
         """Return what is decided about a slowdown by `threshold`.
@@ -73,7 +80,8 @@ def changes(results: Results, before: str) -> list[Change]:
         if system.control or system.variant:
             continue
         earlier = System(system.server, system.codec, before)
-        found += [change_of(results, workload, earlier.name, system.name) for workload in results.workloads]
+        closed = [workload for workload in results.workloads if workload not in results.fixed_rate]
+        found += [change_of(results, workload, earlier.name, system.name) for workload in closed]
     return [each for each in found if each is not None]
 
 
@@ -95,7 +103,23 @@ def change_of(results: Results, workload: str, before: str, after: str) -> Chang
         rates.blocks_count,
         is_bound=bool({cells.at[now, "bottleneck"], cells.at[then, "bottleneck"]} & LOWER_BOUND_LIMITS),
         control=compare_sides(*sides).interval,
+        p99=_p99(results, workload, before, after),
     )
+
+
+def _p99(results: Results, workload: str, before: str, after: str) -> Interval:
+    """Return the ratio of the 99th percentiles, by blocks, at the rate at which this workload was measured too."""
+    cells = results.cells
+    at_rate = cells.loc[cells["workload"].isin(results.fixed_rate) & (cells["base_workload"] == workload), "workload"]
+    if at_rate.empty:
+        return UNKNOWN
+    sides = []
+    for system in (after, before):
+        launches = launch_histograms(results.tables.latency, system, str(at_rate.iloc[0]))
+        sides.append(
+            pd.Series({block: float(percentiles(*each.arrays, _P99)) for block, each in launches.items()}, dtype=float)
+        )
+    return compare_sides(*sides).interval
 
 
 def _known(value: Any) -> Any:  # noqa: ANN401  (of whatever kind a field is)

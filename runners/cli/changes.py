@@ -39,7 +39,18 @@ def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
     return said[decision_of(found, threshold)]
 
 
-_HEADS = ("system", "workload", "requests/s", "CPU a request", "peak memory", "size", "build time", "n", "decision")
+_HEADS = (
+    "system",
+    "workload",
+    "requests/s",
+    "CPU a request",
+    "p99",
+    "peak memory",
+    "size",
+    "build time",
+    "n",
+    "decision",
+)
 
 
 def _rows(found: Sequence[Change], threshold: float) -> list[list[str]]:
@@ -49,6 +60,7 @@ def _rows(found: Sequence[Change], threshold: float) -> list[list[str]]:
             each.workload,
             "load was the limit" if each.is_bound else _ratio(each.throughput),
             _ratio(each.cpu),
+            _ratio(each.p99) if math.isfinite(each.p99.value) else "–",
             amount(each.memory_ratio, RATIOS),
             amount(each.size_ratio, RATIOS),
             amount(each.build_ratio, RATIOS) if math.isfinite(each.build_ratio) else "–",
@@ -66,9 +78,13 @@ def _ratio(found: Interval) -> str:
 def in_a_table(found: Sequence[Change], threshold: float) -> Table:
     """Return the changes for the terminal; each ratio is after ÷ before."""
     rows, heads = _rows(found, threshold), list(_HEADS)
-    if not any(math.isfinite(each.build_ratio) for each in found):  # not measured: a narrower table
-        place = heads.index("build time")
-        rows, heads = [[*row[:place], *row[place + 1 :]] for row in rows], [*heads[:place], *heads[place + 1 :]]
+    # A narrower table where one of them was not measured.
+    known = {
+        "p99": any(math.isfinite(each.p99.value) for each in found),
+        "build time": any(math.isfinite(each.build_ratio) for each in found),
+    }
+    kept = [place for place, head in enumerate(heads) if known.get(head, True)]
+    rows, heads = [[row[place] for place in kept] for row in rows], [heads[place] for place in kept]
     return table(heads, rows, title="After ÷ before, 95 % intervals", right=tuple(range(2, len(heads) - 1)))
 
 

@@ -20,7 +20,14 @@ from runners.cli.build_ratios import build_time_ratios, size_ratios
 from runners.cli.changes import decision_of, in_a_table, in_markdown, verdict
 from runners.cli.console import show
 from runners.core.errors import WrkbookError
-from runners.core.project import NOTEBOOKS, OTHER_SERVERS, declared_parameters, experiments, find_experiment
+from runners.core.project import (
+    NOTEBOOKS,
+    OTHER_SERVERS,
+    WITH_LATENCY,
+    declared_parameters,
+    experiments,
+    find_experiment,
+)
 from runners.store.ledger import Run
 from runners.store.runs import find_runs
 from runners.systems import revisions
@@ -53,6 +60,12 @@ def compare(
     dirty: Annotated[
         bool, typer.Option("--dirty", help="Of revisions: also with changes that are not committed.")
     ] = False,
+    latency: Annotated[
+        bool,
+        typer.Option(
+            "--latency", help="Of revisions: also p99 at a fixed rate, half of what the slower build carries."
+        ),
+    ] = False,
     build_times: Annotated[
         bool, typer.Option("--build-times", help="Of revisions: also time a clean build of each changed server.")
     ] = False,
@@ -77,6 +90,7 @@ def compare(
                 threshold / 100,
                 minutes,
                 dirty=dirty,
+                latency=latency,
                 build_times=build_times,
                 markdown=markdown,
                 as_json=as_json,
@@ -108,6 +122,7 @@ def _compare_revisions(
     minutes: float,
     *,
     dirty: bool,
+    latency: bool,
     build_times: bool,
     markdown: Path | None,
     as_json: bool,
@@ -118,6 +133,8 @@ def _compare_revisions(
         raise WrkbookError(f"{experiment} measures one build of each server", "choose one of 01 to 04")
     systems = values.get("systems") or changed_rows(experiment, commit, Catalogue())
     given = {**values, "systems": systems}
+    if latency:
+        os.environ[WITH_LATENCY] = "1"  # for the notebook's kernel
     found = measured(commit, experiment, given, threshold, minutes, build_times=build_times) if systems else []
     if markdown:
         markdown.write_text(in_markdown(found, before, threshold), encoding="utf-8")

@@ -36,6 +36,8 @@ COMPARING = "90-compare-runs"
 
 WITHOUT_MEASURING = "WRKBOOK_WITHOUT_MEASURING"
 """Environment variable that makes a notebook show the recorded data without measuring."""
+WITH_LATENCY = "WRKBOOK_WITH_LATENCY"
+"""Environment variable that makes a notebook about throughput also measure at half of what the slowest system carries."""
 OWN_SESSION_ONLY = "WRKBOOK_OWN_SESSION_ONLY"
 """Environment variable that makes a report use its own run alone, without other sessions of the ledger."""
 

@@ -14,14 +14,14 @@ from runners.analyse.sessions import with_sessions
 from runners.analyse.summary import write_processed
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES, Parameters, Profile, check_parameters, from_notebook
-from runners.core.project import WITHOUT_MEASURING
+from runners.core.project import WITH_LATENCY, WITHOUT_MEASURING
 from runners.core.records import LoadProfile
 from runners.experiments.measuring import measure_run
 from runners.experiments.plan import planned
 from runners.machine.pinning_plan import PinningPlan
 from runners.measure.design import DELAYS_MS, Cell
 from runners.measure.fixed_rates import FixedRateLoad
-from runners.measure.load_levels import LoadLevels
+from runners.measure.load_levels import AT_HALF, LoadLevels
 from runners.measure.run_plan import plan_run
 from runners.present.answer import Subject, published
 from runners.present.kit.markup import Fragment
@@ -99,6 +99,8 @@ class Experiment:
     ) -> None:
         self.selected_runs: dict[str, str] | None = None  # for the manifest
         parameters = check_parameters(from_notebook(namespace), name)
+        if WITH_LATENCY in os.environ and not (load_levels or fixed_rate_loads or shapes):
+            load_levels = AT_HALF
         self.run_plan = plan_run(
             name,
             parameters,

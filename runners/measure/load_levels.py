@@ -68,6 +68,10 @@ class LoadLevels:
         return [*levels, *([LoadProfile(CAPACITY, Paceload.name, objectives=texts)] if texts else [])]
 
 
+AT_HALF = LoadLevels(of_slowest=(0.5,), beside=True)
+"""Half of what the slowest system carries, beside the loads without a rate."""
+
+
 def plan_levels(settings: BlockSettings, levels: LoadLevels) -> PlannedRates:
     """Return the rates of all workloads, and the capacities that they come from.
 

@@ -1,12 +1,14 @@
 """What a change of the sources did, from trials of both revisions in the same blocks."""
 
 import math
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
 from runners.analyse.results import analyse
-from runners.analyse.revision_changes import Change, changes
+from runners.analyse.revision_changes import Change, _p99, changes
 from runners.core.records import Interval, System
 from tests.analyse.synthetic import run_of
 
@@ -80,3 +82,22 @@ def test_a_regression_lies_wholly_below_the_border(value, arm, threshold):
 
 def test_numbers_that_are_not_known_are_null_in_json():
     assert Change("s", "w", UNKNOWN, SAME, math.nan, 1, is_bound=False).as_dict(0.02)["throughput"]["low"] is None
+
+
+def test_p99_is_compared_block_by_block_at_the_rate_of_both():
+    label, rows = "decode-10@100/s", []
+    for block, slower in ((1, 1.1), (2, 1.1), (3, 1.1)):
+        for system, factor in (("gin+before", 1.0), ("gin", slower)):
+            rows += [
+                {"block": block, "system": system, "workload": label, "value_us": value, "count": count}
+                for value, count in ((100, 980), (round(1000 * factor), 20))
+            ]
+    results = SimpleNamespace(
+        cells=pd.DataFrame({"workload": ["decode-10", label], "base_workload": ["decode-10"] * 2}),
+        fixed_rate=[label],
+        tables=SimpleNamespace(latency=pd.DataFrame(rows)),
+    )
+    found = _p99(results, "decode-10", "gin+before", "gin")
+    assert found.value == pytest.approx(1.1)
+    assert found.low == pytest.approx(found.high)
+    assert math.isnan(_p99(results, "discard-10", "gin+before", "gin").value)
