@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.project import try_lock
 
 LOOPBACK = "127.0.0.1"
 # Below the range from which the kernel takes ports for outgoing connections, or a client could be on a server's port.
@@ -125,9 +123,23 @@ def is_free(port: int) -> bool:
     return True
 
 
+def _held(port: int) -> socket.socket | None:
+    """Return a socket that stands for holding a port as long as it is open; None where another wrkbook holds it.
+
+    Its name is in no file system (unix(7), abstract): one for all users and caches of a network, gone with its process.
+    """
+    holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        holder.bind(f"\0wrkbook-port-{port}")
+    except OSError:
+        holder.close()
+        return None
+    return holder
+
+
 @contextmanager
 def hold_ports(count: int, first: int = FIRST_PORT, among: int = 1000) -> Iterator[list[int]]:
-    """Hold the first `count` free ports of the `among` from `first` on: until the context ends, no other wrkbook of this user takes them.
+    """Hold the first `count` free ports of the `among` from `first` on: until the context ends, no other wrkbook takes them.
 
     A reading alone is not enough: a server listens only a while after its port was chosen, and two commands choose the same one.
 
@@ -142,13 +154,13 @@ def hold_ports(count: int, first: int = FIRST_PORT, among: int = 1000) -> Iterat
         for port in range(first, first + among):
             if len(found) == count:
                 break
-            if (lock := try_lock(f"port-{port}")) is None:
+            if (holder := _held(port)) is None:
                 continue
             if is_free(port):
                 found.append(port)
-                stack.callback(os.close, lock)
+                stack.callback(holder.close)
             else:
-                os.close(lock)
+                holder.close()
         if len(found) < count:
             missing = f"port {first} is in use" if among == 1 else f"no {count} free ports from {first} on"
             raise WrkbookError(missing, "end what listens there (ss -ltnp), or choose another port")

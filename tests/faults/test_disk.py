@@ -70,7 +70,6 @@ def test_a_run_on_a_disk_without_any_room_says_so_and_leaves_nothing(tmp_path):
 
 @needs_mount
 @pytest.mark.servers
-@pytest.mark.quiet
 def test_a_run_whose_disk_fills_up_keeps_what_it_has_and_goes_on_when_there_is_room(tmp_path, cache):
     with small_disk(tmp_path / "disk", "2m") as disk:
         with Observed(run_command(), disk, cache) as run:
@@ -91,7 +90,6 @@ def test_a_run_whose_disk_fills_up_keeps_what_it_has_and_goes_on_when_there_is_r
 
 @needs_mount
 @pytest.mark.servers
-@pytest.mark.quiet
 def test_a_run_with_a_read_only_disk_says_so_before_anything_is_measured(tmp_path, cache):
     with small_disk(tmp_path / "disk", "2m") as disk:
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
@@ -104,7 +102,6 @@ def test_a_run_with_a_read_only_disk_says_so_before_anything_is_measured(tmp_pat
 
 
 @pytest.mark.servers
-@pytest.mark.quiet
 def test_a_data_folder_that_is_a_file_is_an_error_before_anything_is_measured(tmp_path, cache):
     data = tmp_path / "data"
     (data / "raw" / EXPERIMENT).mkdir(parents=True)

@@ -110,7 +110,6 @@ def test_without_an_index_the_python_environment_is_a_clear_error(tmp_path):
 
 
 @pytest.mark.servers
-@pytest.mark.quiet
 def test_a_second_run_waits_for_the_first_and_goes_on_when_that_is_killed(tmp_path, cache):
     with Observed(run_command(), tmp_path / "one", cache) as one:
         one.wait_for(lambda: one.named("speed_probe.py"))

@@ -16,7 +16,7 @@ from tests.faults.harness import (
     send,
 )
 
-pytestmark = [pytest.mark.servers, pytest.mark.quiet]
+pytestmark = pytest.mark.servers
 _SEED = 8
 _VICTIMS = ("command", "kernel", "papermill")
 _SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)

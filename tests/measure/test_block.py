@@ -138,7 +138,8 @@ def test_a_load_generator_that_starts_late_is_looked_at_and_stopped_when_it_asks
 
 
 def test_a_server_that_hangs_is_no_end_of_the_run(monkeypatch):
-    monkeypatch.setattr("runners.measure.window.GRACE_S", 2.0)
+    for module in ("window", "block"):
+        monkeypatch.setattr(f"runners.measure.{module}.GRACE_S", 2.0)
 
     def stop_the_last(_):
         processes = launched()
