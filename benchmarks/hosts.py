@@ -2,12 +2,15 @@
 
 ``.venv/bin/python benchmarks/hosts.py merge``: the results of 1, 8 and 64 load generator hosts with histograms of 10 s each, merged.
 
+``.venv/bin/python benchmarks/hosts.py start``: how long tasks take to reach as many workers.
+
 ``.venv/bin/python benchmarks/hosts.py paired --pairs 30``: one server on loopback and the same in a network namespace behind an unshaped
 veth pair, in turns, both on CPU 0 with the load generator on CPU 1; and the CPU time of the worker while a window runs. It needs root.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 import threading
@@ -17,12 +20,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Annotated
 
+import dask
 import numpy as np
 import psutil
 import typer
+from distributed import Client, LocalCluster
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -36,6 +41,7 @@ from runners.hosts.cluster import Hosts
 from runners.hosts.inventory import read_inventory
 from runners.hosts.roles import HostRoles
 from runners.hosts.station import Station, at_station
+from runners.hosts.worker import SETTINGS
 from runners.measure.launched import Launched
 from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.roles import OneMachine, WantedServer
@@ -79,6 +85,31 @@ def merge(counts: Annotated[list[int] | None, typer.Argument(help="Numbers of ho
         tracemalloc.stop()
         own, all_bins = len(results[0].service_time.values_us), len(whole.service_time.values_us)
         print(f"{count:5}{format_duration(merging_s):>10}{peak / _MEBI:7.1f} MiB{own:14,}{all_bins:14,}")
+
+
+def _now(number: int) -> tuple[int, float]:
+    return number, time.monotonic()
+
+
+@app.command()
+def start(counts: Annotated[list[int] | None, typer.Argument(help="Numbers of hosts.")] = None) -> None:
+    """Send a task to many workers, all on this machine, and print after which time the last one had begun."""
+    print("hosts   last begun after, median and most of 20 tries")
+    for count in counts or (1, 8, 64):
+        with (
+            dask.config.set(SETTINGS),
+            LocalCluster(
+                count, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=logging.CRITICAL
+            ) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            names = list(client.scheduler_info(n_workers=-1)["workers"])
+            delays = []
+            for _ in range(20):
+                started = time.monotonic()
+                futures = [client.submit(_now, number, workers=[name], pure=False) for number, name in enumerate(names)]
+                delays.append(max(moment for _, moment in client.gather(futures)) - started)
+        print(f"{count:5}{format_duration(median(delays)):>12}{format_duration(max(delays)):>12}")
 
 
 @app.command()

@@ -11,6 +11,7 @@ from runners.analyse.comparisons import against_leader
 from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
 from runners.core.records import CONTROL
+from runners.generators.reports import combined
 from runners.stats.estimates import critical_value
 from runners.systems.catalogue import Catalogue
 
@@ -162,3 +163,10 @@ def test_the_table_counts_false_alarms_and_changes_found(detecting, tmp_path):
     file.write_text("".join(json.dumps(one) + "\n" for one in tries))
     assert detecting.read(tmp_path / "none") == []
     assert "| wrkbook | 60 | 1 of 2 (1% to 99%) | 2 of 2 (16% to 100%) |" in detecting.in_markdown(detecting.read(file))
+
+
+def test_the_simulated_hosts_are_merged_into_one_load():
+    results = loaded("hosts").simulated(2)
+    whole = combined(results)
+    assert whole.service_time.total_count == sum(result.service_time.total_count for result in results) == 2_000_000
+    assert whole.throughput_rps == pytest.approx(sum(result.throughput_rps for result in results))
