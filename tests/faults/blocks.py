@@ -1,8 +1,6 @@
 """A block in this process: an honest server and one with a fault, side by side, written to a ledger of its own."""
 
-import os
 import shutil
-from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -25,7 +23,7 @@ from runners.systems.build import build
 from runners.systems.catalogue import Catalogue
 from runners.systems.sockets import FIRST_PORT, hold_ports
 from tests.analyse.synthetic import manifest
-from tests.faults.harness import described
+from tests.faults.harness import SETTLED_S, described
 from tests.free_ports import first_of_worker
 
 _PROFILE = Profile(0.1, 0.5, 1, 1, 1, 1.0, "for tests")
@@ -79,10 +77,9 @@ def measured(chosen: BlockSettings, ledger: Path, step=lambda _: None) -> tuple[
         records = measure_block(chosen, 1, set(), step)
     run.write_block(1, records)
     left = [process for process in psutil.Process().children(recursive=True) if process.pid not in before]
-    for process in left:
-        with suppress(ChildProcessError):
-            os.waitpid(process.pid, os.WNOHANG)
-    assert [described(process) for process in left if psutil.pid_exists(process.pid)] == []
+    # One that was killed may still be ending, where other tests run beside this one.
+    _, alive = psutil.wait_procs(left, timeout=SETTLED_S)
+    assert [described(process) for process in alive] == []
     assert psutil.Process().num_threads() <= threads
     assert psutil.Process().num_fds() <= descriptors
     found = list(run.trials())
