@@ -99,7 +99,11 @@ def start(counts: Annotated[list[int] | None, typer.Argument(help="Numbers of ho
         with (
             dask.config.set(SETTINGS),
             LocalCluster(
-                count, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=logging.CRITICAL
+                n_workers=count,
+                threads_per_worker=1,
+                processes=False,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
             ) as cluster,
             Client(cluster, set_as_default=False) as client,
         ):

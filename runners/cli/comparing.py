@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 RANGE = ".."
 _STATUS: dict[Decision, int] = {"no regression": 0, "regression": 1, "undecided": 2}
 _FAILED = 3
+_SHOWN_LENGTH = 12
 
 
 def compare(
@@ -164,7 +165,7 @@ def other_end(text: str, *, dirty: bool) -> str:
 
 def _compare_elsewhere(text: str, end: str) -> int:
     """Compare as this command line says, with the servers of the commit `end` in the place of those that are checked out."""
-    first = revisions.commit_of(text.partition(RANGE)[0] or "HEAD")
+    first = revisions.commit_of(text.partition(RANGE)[0] or "HEAD")[:_SHOWN_LENGTH]
     words = [f"{first}{RANGE}" if word == text else word for word in sys.argv[1:]]
     with revisions.checked_out(end) as servers:
         command = [sys.executable, "-m", "runners", *words]

@@ -57,7 +57,7 @@ def test_another_end_of_a_range_is_measured_from_a_worktree_that_is_gone_afterwa
     monkeypatch.setattr("sys.argv", ["wrkbook", "compare", "v1..v2", "01", "--minutes", "3"])
     assert status_of("v1..v2", "01", "--minutes", "3") == 2
     assert seen["content"] == "state 2"
-    assert seen["command"][3:] == ["compare", f"{git(project, 'rev-parse', 'v1')}..", "01", "--minutes", "3"]
+    assert seen["command"][3:] == ["compare", f"{git(project, 'rev-parse', 'v1')[:12]}..", "01", "--minutes", "3"]
     assert not seen["servers"].exists()
     assert len(git(project, "worktree", "list").splitlines()) == 1
 
