@@ -198,7 +198,7 @@ def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict
     rows = latency[(latency["system"] == system) & (latency["workload"] == workload)]
     groups = rows.groupby("block")
     return {
-        int(block): Histogram(tuple(group["value_us"].tolist()), tuple(group["count"].tolist()))
+        int(block): Histogram.of(group["value_us"].to_numpy(np.int64), group["count"].to_numpy(np.int64))
         for block, group in groups
     }
 
