@@ -77,20 +77,24 @@ def _ratio(found: Interval) -> str:
 
 def in_a_table(found: Sequence[Change], threshold: float) -> Table:
     """Return the changes for the terminal; each ratio is after ÷ before."""
-    rows, heads = _rows(found, threshold), list(_HEADS)
-    # A narrower table where one of them was not measured.
+    heads, rows = _columns(found, threshold)
+    return table(heads, rows, title="After ÷ before, 95 % intervals", right=tuple(range(2, len(heads) - 1)))
+
+
+def _columns(found: Sequence[Change], threshold: float) -> tuple[list[str], list[list[str]]]:
+    """Return the heads and rows of the table, without the columns of what was not measured."""
     known = {
         "p99": any(math.isfinite(each.p99.value) for each in found),
         "build time": any(math.isfinite(each.build_ratio) for each in found),
     }
-    kept = [place for place, head in enumerate(heads) if known.get(head, True)]
-    rows, heads = [[row[place] for place in kept] for row in rows], [heads[place] for place in kept]
-    return table(heads, rows, title="After ÷ before, 95 % intervals", right=tuple(range(2, len(heads) - 1)))
+    kept = [place for place, head in enumerate(_HEADS) if known.get(head, True)]
+    return [_HEADS[place] for place in kept], [[row[place] for place in kept] for row in _rows(found, threshold)]
 
 
 def in_markdown(found: Sequence[Change], before: str, threshold: float) -> str:
     """Return the changes as a comment on a pull request."""
-    rows = [list(_HEADS), ["---"] * len(_HEADS), *_rows(found, threshold)]
+    heads, measured = _columns(found, threshold)
+    rows = [heads, ["---"] * len(heads), *measured]
     lines = [f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in rows]
     return (
         "\n".join([f"**{verdict(found, before, threshold)}**", "", *lines, "", "After ÷ before, 95 % intervals."])

@@ -85,7 +85,7 @@ def share(
     if failed:
         raise WrkbookError(
             f"{len(failed)} of {len(missing)} runs failed: {'; '.join(failed)}",
-            "see above why; the same --run-id goes on",
+            "see above why; the same --run-id measures those that have no records here",
         )
 
 

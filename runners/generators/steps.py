@@ -52,6 +52,6 @@ def parse_steps(text: str) -> Histogram:
     counts, steps = numbers[~is_step], np.ones(np.count_nonzero(~is_step), np.int64)
     # The step to a count stands before it.
     steps[np.append([False], is_step[:-1])[~is_step]] = numbers[is_step]
-    if steps[0] < 0 or (steps[1:] < 1).any() or (counts < 1).any():
+    if (steps[1:] < 1).any() or (counts < 1).any():
         raise ValueError("a histogram is not in order")
     return Histogram.of(np.cumsum(steps), counts)

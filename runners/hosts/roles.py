@@ -169,7 +169,7 @@ class HostRoles(Stations):
             self.at(host, Station.end, found.number)
 
     def _place(self, role: Role) -> str:
-        """Return the host of a role; without a backend, the server's stands for its own."""
+        """Return the host of a role; of the backend, where a run has none, that of the server."""
         return self.places.get(role, self.places["server"])
 
     def _address(self, role: Role) -> str:

@@ -140,6 +140,8 @@ def test_build_times_are_shown_where_they_were_measured():
     assert "build time" in plain(comparing.in_a_table(timed, 0.02))
     assert "1.25 ×" in plain(comparing.in_a_table(timed, 0.02))
     assert "build time" not in plain(comparing.in_a_table([change(SAME)], 0.02))
+    assert "| build time |" in comparing.in_markdown(timed, "main..", 0.02)
+    assert "build time" not in comparing.in_markdown([change(SAME)], "main..", 0.02)
 
 
 def test_a_build_time_is_that_of_the_present_build_over_that_of_the_other_revision(monkeypatch):

@@ -12,6 +12,8 @@ from runners.measure.conformance import build_all, full_image
 from runners.systems.catalogue import Catalogue
 from tests.hosts.namespaces import Network, refusal
 
+# What is void is not measured again: a test beside which others run is not about numbers.
+ONE_BLOCK = ("--profile", "quick", "-p", "max_blocks", "1", "-p", "budget_minutes", "0.05")
 SERVED = ("net-http", "gin", "drogon", "postgresql", "wrk")
 """The folders of servers/ that the tests measure."""
 

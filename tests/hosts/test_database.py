@@ -3,28 +3,9 @@
 import pytest
 
 from runners.store.ledger import Run
-from tests.hosts.conftest import on_controller
+from tests.hosts.conftest import ONE_BLOCK, on_controller
 
-QUERYING = [
-    "04",
-    "-p",
-    "systems",
-    "net-http",
-    "-p",
-    "generators",
-    "wrk",
-    "-p",
-    "counts",
-    "20",
-    "--profile",
-    "quick",
-    "-p",
-    "max_blocks",
-    "1",
-    "-p",
-    "budget_minutes",
-    "0.05",
-]
+QUERYING = ("04", "-p", "systems", "net-http", "-p", "generators", "wrk", "-p", "counts", "20", *ONE_BLOCK)
 
 
 @pytest.mark.servers

@@ -10,7 +10,7 @@ from runners.core.errors import WrkbookError
 from runners.hosts.fleet import jobs_of, matrix_of, packed, share, unpack
 from runners.hosts.inventory import read_inventory
 from runners.store.ledger import Run
-from tests.hosts.conftest import host, on_controller
+from tests.hosts.conftest import ONE_BLOCK, host, on_controller
 
 
 @pytest.fixture
@@ -83,22 +83,7 @@ def test_three_hosts_share_experiments_and_one_that_is_here_already_is_kept(netw
         roles={name: ["all"] for name in names},
         **{name: host(network, name, "0-1") | {"housekeeping": ""} for name in names},
     )
-    small = [
-        "--profile",
-        "quick",
-        "-p",
-        "max_blocks",
-        "1",
-        "-p",
-        "budget_minutes",
-        "0.05",
-        "-p",
-        "systems",
-        "net-http",
-        "-p",
-        "batch_sizes",
-        "1",
-    ]
+    small = ("-p", "systems", "net-http", "-p", "batch_sizes", "1", *ONE_BLOCK)
     words = ("hosts", "share", fleet, "01", "--each", "connections=20,40,80", *small, "--run-id", "shared")
     outcome = on_controller(network, *words, data=tmp_path)
     # They share two CPUs: what is measured may be void, and each record is sealed all the same.

@@ -23,12 +23,10 @@ from runners.measure.roles import WantedServer
 from runners.store.ledger import Run
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue
-from tests.hosts.conftest import controller_command, host, on_controller
+from tests.hosts.conftest import ONE_BLOCK, controller_command, host, on_controller
 
 pytestmark = pytest.mark.servers
-PINGING = ("01", "-p", "systems", "net-http", "--profile", "quick", "-p", "max_blocks", "1", "--run-id", "lost")
-# What is void is not measured again: nothing here is about numbers.
-PINGING += ("-p", "budget_minutes", "0.05")
+PINGING = ("01", "-p", "systems", "net-http", *ONE_BLOCK, "--run-id", "lost")
 
 
 @pytest.fixture
