@@ -18,10 +18,10 @@ from runners.analyse.standings import answer, interval_of, ratios_to_leader
 from runners.core.project import PROJECT
 from runners.core.records import CONTROL
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity
+from runners.stats.pooling import LEAST_SESSIONS
 
 README = PROJECT / "README.md"
 SUMMARY = PROJECT / "data/processed/02-json-decode/reference/summary.json"
-EVERY_ROW = PROJECT / "data/processed/02-json-decode/all-rows/summary.json"
 BEGIN, END = "<!-- docs/make_readme.py writes from here -->\n", "<!-- to here -->\n"
 _TIED = ("undecided", "equivalent", "not comparable")
 
@@ -36,23 +36,25 @@ def part(summary: dict[str, Any]) -> str:
         f"|{' --- |' * len(heads)}",
         *(f"| {' | '.join(row)} |" for row in rows(summary, workload)),
         "",
-        f"Workload `{workload}`, 95 % intervals in parentheses, profile {summary['profile']}, {summary['blocks_count']} blocks, "
-        f"measured on {summary['started_at'][:10]}.",
+        f"Workload `{workload}`, {interval_kind(summary, workload)} in parentheses, profile {summary['profile']}, {measured_in(summary)}. "
         f"The machine: {machine['cpu']}, {machine['cpus_count']} CPUs{', virtual' if machine['virtual_machine'] == 'yes' else ''}. "
         "Your machine will give other numbers.",
-        "",
-        every_row(json.loads(EVERY_ROW.read_text(encoding="utf-8"))),
     ]
     return "\n".join(lines) + "\n"
 
 
-def every_row(summary: dict[str, Any]) -> str:
-    """Return the answer over all rows, with where it was measured."""
-    systems = [name for name in dict.fromkeys(cell["system"] for cell in summary["cells"]) if "+" in name]
-    return (
-        f"Over {len(systems)} decoders (`./wrkbook run 02 -p systems all`, {summary['machine']['cpu']}, {summary['started_at'][:10]}): "
-        f"{answer(summary)} [Its report](data/processed/02-json-decode/all-rows/report.html) has every row."
-    )
+def interval_kind(summary: dict[str, Any], workload: str) -> str:
+    """Return what the intervals of a workload's ratios are."""
+    rows = [row for row in summary["comparisons"] if (row["workload"], row["family"]) == (workload, "leader")]
+    pooled = min(row["sessions_count"] for row in rows) >= LEAST_SESSIONS
+    return "95 % prediction intervals of one further session" if pooled else "95 % intervals of this session"
+
+
+def measured_in(summary: dict[str, Any]) -> str:
+    """Return when a run was measured, in how many sessions and blocks; all sessions of the reference have as many blocks."""
+    count, started = len(summary["sessions"]), min(each["started_at"] for each in summary["sessions"])
+    blocks = f"{summary['blocks_count']} block{'s' if summary['blocks_count'] > 1 else ''}"
+    return f"{count} sessions of {blocks} on {started[:10]}" if count > 1 else f"{blocks} on {started[:10]}"
 
 
 def _decided(summary: dict[str, Any]) -> str:

@@ -6,9 +6,7 @@ import re
 
 import pytest
 
-from runners.analyse.results import analyse
 from runners.core.project import PROJECT
-from runners.store.ledger import Run
 
 spec = importlib.util.spec_from_file_location("make_readme", PROJECT / "docs/make_readme.py")
 make_readme = importlib.util.module_from_spec(spec)
@@ -38,10 +36,15 @@ def test_what_cannot_be_told_from_the_leader_is_tied(verdict):
     assert all(row[2].endswith(", tied") for row in make_readme.rows(changed, "decode-10")[1:])
 
 
-def test_the_answer_over_all_decoders_follows_from_the_records_that_come_with_it():
-    kept = json.loads(make_readme.EVERY_ROW.read_text())
-    results = analyse(Run("02-json-decode", "all-rows", PROJECT / "data/raw"))
-    made = results.cells.set_index(["system", "workload"])["throughput_rps"]
-    assert len(made) == len(kept["cells"])
-    for cell in kept["cells"]:
-        assert made[cell["system"], cell["workload"]] == pytest.approx(cell["throughput_rps"]["value"], rel=1e-6)
+def test_the_intervals_are_those_of_a_further_session_from_three_sessions_on():
+    changed = json.loads(json.dumps(SUMMARY))
+    for count, said in ((2, "of this session"), (3, "of one further session")):
+        for row in changed["comparisons"]:
+            row["sessions_count"] = count
+        assert said in make_readme.part(changed)
+
+
+def test_the_number_of_sessions_is_told():
+    changed = SUMMARY | {"blocks_count": 2, "sessions": SUMMARY["sessions"][:1] * 3}
+    assert make_readme.measured_in(changed).startswith("3 sessions of 2 blocks on 20")
+    assert make_readme.measured_in(changed | {"sessions": SUMMARY["sessions"][:1]}).startswith("2 blocks on 20")

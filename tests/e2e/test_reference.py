@@ -65,12 +65,17 @@ def tables(data, name):
     return [[row.get_text(" ", strip=True) for row in table.select("tr")] for table in page.select("table")]
 
 
+def sessions():
+    """The folders of all sessions of the reference."""
+    return [folder for name in MEASURED for folder in sorted((KEPT / "raw" / name).glob(f"{REFERENCE}*"))]
+
+
 @pytest.fixture(scope="module")
 def remade(tmp_path_factory):
     """The reports, made again from a copy of the raw records alone."""
     data = tmp_path_factory.mktemp("data")
-    for name in MEASURED:
-        shutil.copytree(KEPT / "raw" / name / REFERENCE, data / "raw" / name / REFERENCE)
+    for session in sessions():
+        shutil.copytree(session, data / session.relative_to(KEPT))
     outcome = wrkbook("report", REFERENCE, data=data, timeout=1200)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     return data
@@ -152,7 +157,7 @@ def test_what_differs_between_two_documents_is_found():
 
 
 def test_the_run_is_of_one_machine_which_the_readme_names():
-    records = [json.loads((KEPT / "raw" / name / REFERENCE / "run.json").read_text()) for name in MEASURED]
+    records = [json.loads((session / "run.json").read_text()) for session in sessions()]
     (cpu,) = {record["machine"]["cpu"] for record in records}
     assert cpu in README.read_text()
     assert {record["parameters"]["profile"] for record in records} == {"standard"}
