@@ -168,7 +168,10 @@ def test_nothing_large_or_compiled_is_kept():
 
 
 def test_no_path_of_the_machine_that_made_it_is_in_the_reference_run():
-    for file in [*(PROJECT / "data").glob("*/*/reference*/**/*.json"), *(PROJECT / "data").glob("*/*/reference*/*.html")]:
+    for file in [
+        *(PROJECT / "data").glob("*/*/reference*/**/*.json"),
+        *(PROJECT / "data").glob("*/*/reference*/*.html"),
+    ]:
         assert not re.search(r"/(root|home|work|Users)/", file.read_text()), file
 
 

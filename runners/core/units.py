@@ -131,6 +131,7 @@ PERCENT: Scale = ((0.01, "%"),)
 _MOST_PLACES = 3
 WIDEST = 2.0
 """An interval that spans more than this factor is not printed."""
+_NOT_KNOWN = "interval not known"
 
 
 def quantity(value: float, low: float, high: float, scale: Scale) -> str:
@@ -147,7 +148,7 @@ def quantity_parts(value: float, low: float, high: float, scale: Scale) -> tuple
     if math.isnan(low) or math.isnan(high):
         return text, ""
     if 0 < low * WIDEST < high:
-        return text, "interval not known"
+        return text, _NOT_KNOWN
     return text, minus(f"{low / factor:.{places}f} to {high / factor:.{places}f}")
 
 
@@ -184,7 +185,7 @@ def times(value: float, low: float, high: float) -> tuple[str, str]:
     if not (math.isfinite(half_width) and half_width > 0):
         return amount(value, RATIOS), ""
     if 0 < low * WIDEST < high:
-        return amount(value, RATIOS), "interval not known"
+        return amount(value, RATIOS), _NOT_KNOWN
     most = decimals(value)
     places = min(most, max(most - 1, math.ceil(-math.log10(half_width)), 0))
     # No rounding may move an end of the interval to 1, or over it.
@@ -194,10 +195,11 @@ def times(value: float, low: float, high: float) -> tuple[str, str]:
 
 
 def percent_more(value: float, low: float, high: float) -> tuple[str, str]:
-    """Return what a ratio is above 1, and its interval: 1.013 (0.999 to 1.03) is ``1.3 %`` and ``−0.1 to 3.0``."""
-    shown = [f"{100 * (each - 1):.1f}".replace("-", "−") for each in (value, low, high)]
-    known = math.isfinite(low) and math.isfinite(high)
-    return f"{shown[0]} %", f"{shown[1]} to {shown[2]}" if known else ""
+    """Return what a ratio is above 1, and its interval: 1.013 (0.999 to 1.03) is ``1.3 %`` and ``−0.1 to 3.0``; as in :func:`times`."""
+    shown = [minus(f"{100 * (each - 1):.1f}") for each in (value, low, high)]
+    if math.isnan(low) or math.isnan(high):
+        return f"{shown[0]} %", ""
+    return f"{shown[0]} %", _NOT_KNOWN if low * WIDEST < high else f"{shown[1]} to {shown[2]}"
 
 
 def shortlist(parts: Sequence[str], most: int = 3) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from runners.analyse.pooled import ratio_over
 from runners.analyse.results import Results
@@ -78,6 +79,7 @@ def _drawn(results: Results, rows: pd.DataFrame, workload: str) -> Chart:
     )
     reach = 1.1 * max(map(abs, (0.1, *ends, *(each for found in off.values() for each in found))))
     ax.set_xlim(-reach, reach)
+    ax.xaxis.set_major_locator(MaxNLocator(3, symmetric=True))
     ax.axvline(0.0, color=QUIET, linewidth=1.0)
     for place, row in enumerate(rows.to_dict("records")):
         _row(ax, place, row, off[row["system"]], style_of[row["system"]], enough=enough)

@@ -152,6 +152,11 @@ def test_small_differences_are_said_in_percent_with_a_minus_sign():
     assert percent_more(1.013, math.nan, math.nan) == ("1.3 %", "")
 
 
+@pytest.mark.parametrize("ends", [(0.7, 1.5), (1e-7, 6e5), (0.0, math.inf)])
+def test_a_small_difference_of_a_wide_interval_has_none(ends):
+    assert percent_more(1.013, *ends) == ("1.3 %", "interval not known")
+
+
 def test_a_long_list_is_counted():
     assert shortlist(list("abc")) == "a, b and c"
     assert shortlist(list("abcdef")) == "a, b, c and 3 more"

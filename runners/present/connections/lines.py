@@ -16,7 +16,7 @@ from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.units import grouped
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.kit.lines import direct_labels, height_of, upright
+from runners.present.kit.lines import direct_labels, height_of, rows_for, upright
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import INK, Chart, Style, panels, styles
 
@@ -52,7 +52,7 @@ def against_connections(
     shown = [each for each in shown if len(each[-1])]
     chart, axes = panels(
         [text for text, *_ in shown],
-        [_ROWS] * len(shown),
+        [rows_for(len(systems), _ROWS)] * len(shown),
         title=title,
         caption=f"{caption}\n{_STARS}" if starred else caption,
         description=f"{title}, a line for each of {', '.join(systems)}, at "

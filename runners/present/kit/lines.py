@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from runners.core.records import PERCENTILES
 from runners.core.units import format_duration
 from runners.present.kit.svg import mark
-from runners.present.kit.theme import INK, Style
+from runners.present.kit.theme import INK, ROW_IN, Style
 
 _APART_PT = 10.5  # of two names
 _LINE_OF_TEXT = 72.0
@@ -27,6 +27,11 @@ def height_of(ax: Axes, value: float) -> float:
     if ax.get_yscale() == "log":
         low, high, value = math.log(low), math.log(high), math.log(max(value, 1e-300))
     return (value - low) / (high - low)
+
+
+def rows_for(names_count: int, least: int) -> int:
+    """Return how many rows a panel needs to have room for so many names beside its lines; `least` at least."""
+    return max(least, math.ceil(names_count * _APART_PT / _LINE_OF_TEXT / ROW_IN))
 
 
 def direct_labels(ax: Axes, ends: Mapping[str, float], style_of: Mapping[str, Style]) -> None:

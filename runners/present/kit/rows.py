@@ -20,7 +20,7 @@ from runners.present.kit.theme import BAD, FAINT, INK, PAPER, Style, mixed
 BAR = 0.62
 LONGEST_WHISKER = 1.5
 """Of the largest value on an axis from zero: a whisker that is longer ends in an arrow, so that it does not shrink the bars."""
-_LONGEST_NAME = 36
+_LONG_NAME, _LONGEST_NAME = 20, 36
 _SHARED = 4.0  # times the bars of a panel must at most be shorter to have the axis of its family
 
 _BELOW_ONE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99)
@@ -31,9 +31,7 @@ Estimate = tuple[float, float, float]
 
 def name_rows(ax: Axes, names: list[str]) -> None:
     """One row per name, the first on top; the A/A control is named in grey."""
-    ax.set_yticks(
-        range(len(names)), ["\n".join(shortened(line, _LONGEST_NAME) for line in name.splitlines()) for name in names]
-    )
+    ax.set_yticks(range(len(names)), list(map(_in_lines, names)))
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
@@ -41,6 +39,13 @@ def name_rows(ax: Axes, names: list[str]) -> None:
         mark(label, name)
         if name == CONTROL:
             label.set_color(FAINT)
+
+
+def _in_lines(name: str) -> str:
+    """Return a row's name, shortened, with its decoder on a second line where the first would be long."""
+    server, plus, decoder = name.partition("+")
+    parts = [server + plus, decoder] if len(name) > _LONG_NAME and decoder else name.splitlines()
+    return "\n".join(shortened(part, _LONGEST_NAME) for part in parts)
 
 
 def by_value(rows: pd.DataFrame, column: str, *, largest_first: bool = True) -> pd.DataFrame:
@@ -123,13 +128,16 @@ def point(
         mark(part, system, said)
 
 
-def whisker(ax: Axes, row: float, low: float, high: float, *, n: float = math.nan) -> list[Artist]:
-    """The interval of a bar, with a rim of the page's colour so that it is seen on dark bars too; clipped with an arrow and n."""
-    return _interval(ax, row, (low, high), n, rim=3.0)
+def whisker(ax: Axes, row: float, low: float, high: float, *, n: float, end: float) -> list[Artist]:
+    """The interval of a bar, with a rim of the page's colour so that it is seen on dark bars too; beyond `end` an arrow and n."""
+    return _interval(ax, row, (low, high), n, rim=3.0, end=end)
 
 
-def _interval(ax: Axes, row: float, ends: tuple[float, float], n: float, *, rim: float) -> list[Artist]:
+def _interval(
+    ax: Axes, row: float, ends: tuple[float, float], n: float, *, rim: float, end: float = math.inf
+) -> list[Artist]:
     least, most = ax.get_xlim()
+    most = min(most, end)
     low, high = max(ends[0], least), min(ends[1], most)
     parts: list[Artist] = []
     if high > low:
@@ -141,7 +149,8 @@ def _interval(ax: Axes, row: float, ends: tuple[float, float], n: float, *, rim:
     for cut, end, arrow, shift in ((ends[0] < least, least, "<", 1), (ends[1] > most, most, ">", -1)):
         if cut and high > low:
             parts += ax.plot(end, row, arrow, color=INK, markersize=5, zorder=5, clip_on=False)
-            words = f"n = {n:.0f}" if n > 0 else ""
+            # Once is enough where both ends are cut.
+            words = f"n = {n:.0f}" if n > 0 and (shift < 0 or ends[1] <= most) else ""
             place: dict[str, Any] = {"xytext": (7 * shift, 6), "textcoords": "offset points"}
             parts.append(
                 ax.annotate(words, (end, row), ha="left" if shift > 0 else "right", fontsize=7, color=INK, **place)
@@ -152,9 +161,8 @@ def _interval(ax: Axes, row: float, ends: tuple[float, float], n: float, *, rim:
 def value_label(ax: Axes, end: float, row: float, text: str, system: str) -> None:
     """A value beside the end of its bar."""
     color = FAINT if system == CONTROL else INK
-    place = min(end, ax.get_xlim()[1])
     words = ax.annotate(
-        minus(text), (place, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=color
+        minus(text), (end, row), xytext=(5, 0), textcoords="offset points", va="center", fontsize=9, color=color
     )
     mark(words, system)
 

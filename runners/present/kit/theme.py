@@ -57,6 +57,7 @@ __all__ = [
 
 _LETTERS = 42  # in a line of a panel's title
 _KEY_LETTERS = 44  # of the longest entries of both columns of a key
+ROW_IN = 0.3
 _AROUND_IN = 0.75  # a panel's title, axis and axis label
 
 
@@ -166,7 +167,7 @@ def panels(
     title: str,
     caption: str,
     description: str,
-    row_in: float = 0.3,
+    row_in: float = ROW_IN,
     handles: Sequence[Artist] = (),
 ) -> tuple[Chart, list[Axes]]:
     """A chart with one panel per title, each as high as its rows need.

@@ -29,7 +29,7 @@ from runners.core.units import (
     unit_of,
 )
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.lines import direct_labels, durations, height_of, upright
+from runners.present.kit.lines import direct_labels, durations, height_of, rows_for, upright
 from runners.present.kit.rows import axis_end, drawn, from_zero, name_rows, point
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, INK, MARKERS, QUIET, Chart, Style, mixed, panels, styles, themed
@@ -75,7 +75,7 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
     goals = [goal for goal in _objectives(results) if goal.percentile == percentile]
     chart, axes = panels(
         [titles[base] for base in bases],
-        [_ROWS] * len(bases),
+        [rows_for(rows["system"].nunique(), _ROWS)] * len(bases),
         title=title,
         caption="Open loop: response times count from the intended moment. Log axis; whiskers: 95 % interval where it is known.\n"
         "Open markers on top: less than 99 % of the arrivals were completed, so the response times are not those of this rate.",

@@ -86,8 +86,9 @@ def throughput(cells: pd.DataFrame, limits: Mapping[tuple[str, str], str] | None
 
 def _throughput_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Style], end: float, room: float) -> None:
     factor, unit = unit_of(end, RATES)
+    end /= factor
     # The value labels of long bars need the room that words beside take from the panel.
-    from_zero(ax, end / factor * room, unit)
+    from_zero(ax, end * room, unit)
     for row, cell in enumerate(cells.to_dict("records")):
         if cell["status"] != "ok" or pd.isna(cell["throughput_rps"]):
             failed(ax, row, cell)
@@ -98,9 +99,9 @@ def _throughput_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Styl
         color = style_of[cell["system"]].color
         bars = ax.barh(row, value, BAR, color="none" if bound else color, edgecolor=color)
         said = told(cell, "throughput_rps", RATES, bound)
-        for part in [*bars, *whisker(ax, row, low, high, n=cell["launches_count"])]:
+        for part in [*bars, *whisker(ax, row, low, high, n=cell["launches_count"], end=end)]:
             mark(part, cell["system"], said)
-        value_label(ax, high, row, f"{bound}{significant(value)}", cell["system"])
+        value_label(ax, min(high, end), row, f"{bound}{significant(value)}", cell["system"])
     name_rows(ax, list(cells["system"]))
 
 
@@ -129,7 +130,8 @@ def cpu_per_request(cells: pd.DataFrame) -> Chart:
 
 def _cpu_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Style], end: float) -> None:
     factor, unit = unit_of(end, TIMES)
-    from_zero(ax, end / factor, f"{unit} per request")
+    end /= factor
+    from_zero(ax, end, f"{unit} per request")
     for row, cell in enumerate(cells.to_dict("records")):
         if pd.isna(cell["cpu_per_request_s"]):
             failed(ax, row, cell)
@@ -142,9 +144,9 @@ def _cpu_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Style], end
         ]
         _, low, high = drawn(*(cell[f"cpu_per_request_{part}s"] / factor for part in ("", "low_", "high_")))
         said = told(cell, "cpu_per_request_s", TIMES)
-        for part in [*bars, *whisker(ax, row, low, high, n=cell["launches_count"])]:
+        for part in [*bars, *whisker(ax, row, low, high, n=cell["launches_count"], end=end)]:
             mark(part, cell["system"], said)
-        value_label(ax, high, row, significant(cell["cpu_per_request_s"] / factor), cell["system"])
+        value_label(ax, min(high, end), row, significant(cell["cpu_per_request_s"] / factor), cell["system"])
     name_rows(ax, list(cells["system"]))
 
 

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from runners.core.records import CONTROL, PERCENTILES
 from runners.core.units import minus
 from runners.present.kit.frames import ordered, workload_title
-from runners.present.kit.lines import direct_labels, height_of, percentile_axes
+from runners.present.kit.lines import direct_labels, height_of, percentile_axes, rows_for
 from runners.present.kit.markup import Fragment, folded, joined
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, BAND, QUIET, Chart, Style, legend, panels, styles, themed
@@ -41,7 +41,7 @@ def percentile_curves(curves: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     systems, style_of = ordered(curves["system"]), styles(cells)
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],
-        [_PANEL_ROWS] * len(workloads),
+        [rows_for(len(systems), _PANEL_ROWS)] * len(workloads),
         title="Service time by percentile",
         caption="Both axes logarithmic; further right is rarer. Dashed: fewer than 10 samples beyond, no estimate.",
         description=f"Curves of service time from the median to the 99.99th percentile for {', '.join(systems)}.",

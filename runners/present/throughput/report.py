@@ -198,7 +198,7 @@ def cost(results: Results) -> list[str]:
     )
     ends = [rows.iloc[-1], rows.iloc[0]] if len(rows) > 1 else [row for _, row in rows.iterrows()]
     parts = [f"{row['system']} {words}" for row in ends if (words := cost_words(results.cells, row))]
-    return [f"Of the throughput without it, {title(results, workload)} costs {listing(parts)}."] if parts else []
+    return [f"Of the throughput, {title(results, workload)} costs {listing(parts)}."] if parts else []
 
 
 def cpu(results: Results) -> list[str]:
