@@ -116,7 +116,8 @@ def _row(ax: Axes, place: int, row: dict[Any, Any], off: Sequence[float], style:
 
 
 def _between(row: dict[Any, Any]) -> str:
-    return f"sessions vary by {100 * row['between_ratio']:.1f} %"
+    between = f"{100 * row['between_ratio']:.1f} %"
+    return "sessions agree within noise" if between == _NONE else f"sessions vary by {between}"
 
 
 def blocks(row: Mapping[str, Any]) -> Cell:
@@ -126,6 +127,7 @@ def blocks(row: Mapping[str, Any]) -> Cell:
     return Cell(f"{int(row['blocks_count'])}", apart)
 
 
+_NONE = "0.0 %"  # beyond what the sessions' own blocks explain
 THIS_SESSION = "Intervals are 95 % and cover this session only"
 
 
@@ -134,7 +136,7 @@ def sure(results: Results) -> str:
     rows = leaders(results.comparisons)
     count = int(rows["sessions_count"].max()) if len(rows) else 1
     between = f"{100 * rows['between_ratio'].max():.1f} %"
-    agree = between == "0.0 %"
+    agree = between == _NONE
     if count >= LEAST_SESSIONS and results.fixed_rate:
         return (
             "Intervals (95 %) cover a further session, at fixed rates this one only; "
