@@ -97,11 +97,7 @@ def _truth(results: Results) -> str:
         worst = rows.loc[rows["off_ratio"].abs().idxmax()]
         loop = "open" if open_loop else "closed"
         parts.append(f"{worst['off_ratio']:+.1%} ({worst['generator']}, {loop} loop)".replace("-", "−"))
-    return (
-        f"Of a server that stops for 100 ms in every second, percentiles are off by at most {listing(parts)}."
-        if parts
-        else ""
-    )
+    return f"A server stops for 100 ms every second: percentiles are off by at most {listing(parts)}." if parts else ""
 
 
 def stalled_curves(results: Results) -> pd.DataFrame:

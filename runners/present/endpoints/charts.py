@@ -20,6 +20,7 @@ from runners.present.kit.rows import (
     beside,
     by_value,
     drawn,
+    end_of,
     from_zero,
     log_axis,
     name_rows,
@@ -72,7 +73,7 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
         for row, system in enumerate(order):
             for place, shape in enumerate(planned):
                 cell = cell_of(cells, system, labelled(cells, workload, shape))
-                _rate_bar(ax, row, (place, len(planned)), cell, (top, factor), style_of[system], system)
+                _rate_bar(ax, row, (place, len(planned)), cell, factor, style_of[system], system)
         if not rows.empty:
             _published_bar(ax, len(order), rows, factor)
         name_rows(ax, [*order, *([] if rows.empty else [_PUBLISHED])])
@@ -80,16 +81,9 @@ def requests_by_endpoint(cells: pd.DataFrame, published: pd.DataFrame) -> Chart:
 
 
 def _rate_bar(
-    ax: Axes,
-    row: int,
-    place: tuple[int, int],
-    cell: pd.Series | None,
-    scale: tuple[float, float],
-    style: Style,
-    system: str,
+    ax: Axes, row: int, place: tuple[int, int], cell: pd.Series | None, factor: float, style: Style, system: str
 ) -> None:
-    """One generator's bar of a system: the first in full colour, the second pale; `scale` is the axis's end, and the unit."""
-    factor, end = scale[1], scale[0] / scale[1]
+    """One generator's bar of a system: the first in full colour, the second pale."""
     height = 0.8 / place[1]
     where = row - 0.4 + height * (place[0] + 0.5)
     if cell is None or cell["status"] != "ok":
@@ -103,9 +97,9 @@ def _rate_bar(
     face = "none" if bound else color
     bars = ax.barh(where, value, height * 0.92, color=face, edgecolor=style.color, linewidth=0.8)
     said = told(cell.to_dict(), "throughput_rps", RATES, bound)
-    for part in [*bars, *whisker(ax, where, low, high, n=cell["launches_count"], end=end)]:
+    for part in [*bars, *whisker(ax, where, low, high, n=cell["launches_count"], end=end_of(ax))]:
         mark(part, system, said)
-    value_label(ax, min(high, end), where, f"{bound}{significant(value)}", system)
+    value_label(ax, min(high, end_of(ax)), where, f"{bound}{significant(value)}", system)
 
 
 def _published_bar(ax: Axes, row: int, rows: pd.DataFrame, factor: float) -> None:

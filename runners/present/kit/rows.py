@@ -21,6 +21,7 @@ BAR = 0.62
 LONGEST_WHISKER = 1.5
 """Of the largest value on an axis from zero: a whisker that is longer ends in an arrow, so that it does not shrink the bars."""
 _LONG_NAME, _LONGEST_NAME = 20, 36
+_ROOM = 1.25
 _SHARED = 4.0  # times the bars of a panel must at most be shorter to have the axis of its family
 
 _BELOW_ONE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99)
@@ -58,9 +59,14 @@ def by_value(rows: pd.DataFrame, column: str, *, largest_first: bool = True) -> 
 
 def from_zero(ax: Axes, top: float, label: str) -> None:
     """An axis from zero, with room for the value label beside the longest bar."""
-    ax.set_xlim(0, top * 1.25)
+    ax.set_xlim(0, top * _ROOM)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     ax.set_xlabel(label)
+
+
+def end_of(ax: Axes) -> float:
+    """Return the `top` of an axis from zero."""
+    return ax.get_xlim()[1] / _ROOM
 
 
 def axis_end(values: Iterable[float], highs: Iterable[float]) -> float:
@@ -153,7 +159,7 @@ def _interval(
             words = f"n = {n:.0f}" if n > 0 and (shift < 0 or ends[1] <= most) else ""
             place: dict[str, Any] = {"xytext": (7 * shift, 6), "textcoords": "offset points"}
             parts.append(
-                ax.annotate(words, (end, row), ha="left" if shift > 0 else "right", fontsize=7, color=INK, **place)
+                ax.annotate(words, (end, row), ha="left" if shift > 0 else "right", fontsize=8, color=INK, **place)
             )
     return parts
 
