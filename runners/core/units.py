@@ -189,13 +189,21 @@ def times(value: float, low: float, high: float) -> tuple[str, str]:
     most = decimals(value)
     places = min(most, max(most - 1, math.ceil(-math.log10(half_width)), 0))
     # No rounding may move an end of the interval to 1, or over it.
-    while places < _MOST_PLACES and any((end > 1) != (round(end, places) > 1) for end in (low, high)):
+    while places < _MOST_PLACES and any(_side(end) != _side(round(end, places)) for end in (low, high)):
         places += 1
     return f"{value:.{places}f} ×", f"{low:.{places}f} to {high:.{places}f}"
 
 
+def _side(ratio: float) -> int:
+    """Return on which side of 1 a ratio is: -1, 0 or 1."""
+    return int(ratio > 1) - int(ratio < 1)
+
+
 def percent_more(value: float, low: float, high: float) -> tuple[str, str]:
-    """Return what a ratio is above 1, and its interval: 1.013 (0.999 to 1.03) is ``1.3 %`` and ``−0.1 to 3.0``; as in :func:`times`."""
+    """Return what a ratio is above 1, and its interval: 1.013 (0.999 to 1.03) is ``1.3 %`` and ``−0.1 to 3.0``.
+
+    The interval is empty or not known as in :func:`times`.
+    """
     shown = [minus(f"{100 * (each - 1):.1f}") for each in (value, low, high)]
     if math.isnan(low) or math.isnan(high):
         return f"{shown[0]} %", ""

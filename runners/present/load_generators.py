@@ -96,7 +96,7 @@ def _truth(results: Results) -> str:
     for open_loop, rows in stalled.groupby("open_loop", sort=False):
         worst = rows.loc[rows["off_ratio"].abs().idxmax()]
         loop = "open" if open_loop else "closed"
-        parts.append(f"{worst['off_ratio']:+.1%} ({worst['generator']}, {loop} loop)".replace("-", "−"))
+        parts.append(f"{100 * worst['off_ratio']:+.1f} % ({worst['generator']}, {loop} loop)".replace("-", "−"))
     return f"A server stops for 100 ms every second: percentiles are off by at most {listing(parts)}." if parts else ""
 
 

@@ -28,7 +28,7 @@ def write_run_report(folder: Path, summary: RunSummary) -> Path:
         "run": summary["run_id"],
         "date": summary["started_at"][:16].replace("T", " ") + " UTC",
         "profile": summary["profile"],
-        "measured": f"{summary['blocks_count']} blocks, {format_duration(summary['measured_s'])}",
+        "measured": _measured(summary),
         "machine": f"{summary['machine']['cpu']}, {summary['machine']['cpus_count']} CPUs",
         "kernel": summary["machine"]["kernel"],
     }
@@ -42,6 +42,15 @@ def write_run_report(folder: Path, summary: RunSummary) -> Path:
         facts=facts,
         links=links,
     )
+
+
+def _measured(summary: RunSummary) -> str:
+    """Return how much was measured: in the run itself, and how many other sessions its numbers are of, too."""
+    own, others = (
+        f"{summary['blocks_count']} blocks, {format_duration(summary['measured_s'])}",
+        len(summary["sessions"]) - 1,
+    )
+    return f"{own}, and {others} more session{'s' if others > 1 else ''}" if others > 0 else own
 
 
 def write_comparison_report(folder: Path, summary: ComparisonSummary) -> Path:

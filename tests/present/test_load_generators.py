@@ -68,7 +68,7 @@ def test_tables_and_sentences_say_so():
     assert "-94.0%" in table
     assert "has no schedule" in str(shown.driven(Run))
     said = " ".join(shown.sentences(Run))
-    assert "percentiles are off by at most −4.3% (paceload, open loop) and −94.0% (wrk, closed loop)" in said
+    assert "percentiles are off by at most −4.3 % (paceload, open loop) and −94.0 % (wrk, closed loop)" in said
     assert "99.0 %" in said.replace("\u202f", " ").replace("99.0%", "99.0 %")
 
 

@@ -7,6 +7,7 @@ import shutil
 import nbformat
 from bs4 import BeautifulSoup
 
+from runners.analyse.standings import standings
 from runners.core.project import PROJECT
 from runners.workbook import reports
 from runners.workbook.reports import refresh_index, write_run_report
@@ -58,15 +59,26 @@ def test_the_report_of_the_reference_links_only_what_a_clone_has(tmp_path):
     assert links == ["summary.json"]
 
 
+def test_a_report_over_several_sessions_tells_how_many_beside_its_own_blocks(tmp_path):
+    folder, summary = processed(tmp_path, "first")
+    text = BeautifulSoup((folder / "report.html").read_text(), "html.parser").select_one("header").get_text(" ")
+    assert f"{summary['blocks_count']} blocks" in text
+    assert f"{len(summary['sessions']) - 1} more sessions" in text
+    write_run_report(folder, summary | {"sessions": summary["sessions"][:1]})
+    assert "more session" not in (folder / "report.html").read_text().partition("<main")[0]
+
+
 def test_the_index_has_one_row_an_experiment_with_the_lead_of_its_runs(tmp_path):
     for number in (1, 2, 3):
-        processed(tmp_path, f"r{number}", f"2026-11-0{number}T00:00:00+00:00")
+        _, summary = processed(tmp_path, f"r{number}", f"2026-11-0{number}T00:00:00+00:00")
     page = BeautifulSoup(refresh_index(tmp_path).read_text(), "html.parser")
     (row,) = page.select("tbody tr")
     assert row.th.a["href"] == f"{EXPERIMENT}/r3/report.html"
     assert row.find("a", string="3 runs")["href"] == f"{EXPERIMENT}/history.html"
     assert len(row.polyline["points"].split()) == 3
-    assert re.search(r"decode-\d+: drogon\+simdjson [\d.]+ × [\w+-]+", row.select_one(".lead").get_text())
+    found = next(each for each in standings(summary, own=True) if each.workload == "decode-10")
+    words = rf"{found.workload}: {re.escape(found.leader)} [\d.]+ × {re.escape(found.following)}"
+    assert re.search(words, row.select_one(".lead").get_text())
 
 
 def test_the_history_shows_each_run_with_its_ratios(tmp_path):

@@ -171,7 +171,7 @@ def _fastest(results: Results, name: str, count: int, *, answering: bool = False
         return lead(results, found, title)
     than = found.than(found.behind[0])
     if found.ties:
-        first = f"{few(found.first)} tie at {count:,} connections of {name}"
+        first = f"{few(found.first)} tie at {name} with {count:,} connections"
         return sentence(f"{first}; {found.leader} completes {than}")
     return sentence(f"{found.leader} completes most {name} at {count:,} connections: {than}", ", the next")
 
