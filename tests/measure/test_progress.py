@@ -121,11 +121,12 @@ def measured_with(monkeypatch, void_for, there=(), budget_minutes=9.0):
     return blocks
 
 
-def test_what_the_machine_spoilt_in_every_block_is_measured_again_with_all_that_it_is_compared_with(
-    monkeypatch, paused_s
+@pytest.mark.parametrize("why", ["steal", "hosts together"])
+def test_what_the_machine_or_a_late_host_spoilt_in_every_block_is_measured_again_with_all_that_it_is_compared_with(
+    monkeypatch, paused_s, why
 ):
     invalidated = ("gin", "json10@10000")
-    blocks = measured_with(monkeypatch, lambda number, of: ("steal",) if number <= 3 and of == invalidated else ())
+    blocks = measured_with(monkeypatch, lambda number, of: (why,) if number <= 3 and of == invalidated else ())
     assert len(blocks) == 4
     assert {workload for _, workload in blocks[0]} == {"json10@20", "json10@10000"}
     for again in blocks[2:]:

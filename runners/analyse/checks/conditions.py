@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from statistics import fmean
 
+from runners.analyse.checks.hosts import TOGETHER
 from runners.analyse.usage import Windows, window_usage
 from runners.core.load import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE, Load, LoadResult
 from runners.core.records import Check
@@ -92,10 +93,10 @@ def mean_service_s(result: LoadResult) -> float:
     return histograms.mean(*result.service_time.arrays) * 1e-6
 
 
-DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD, SCHEDULE})
-"""Names of the checks that make a trial void for what the machine did meanwhile: another try may do better.
+DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD, SCHEDULE, TOGETHER})
+"""Names of the checks that make a trial void for what the machine, or a late host, did meanwhile: another try may do better.
 
-A single pause of the load generator's CPU makes sends late: 10 ms of a second are 1 % of its schedule.
+A single pause of a CPU makes sends late, or a host begin late: 10 ms are 1 % of a window of a second.
 """
 
 

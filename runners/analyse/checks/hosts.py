@@ -8,6 +8,8 @@ from runners.core.trial_record import TrialRecord
 from runners.generators.registry import GENERATORS
 from runners.generators.reports import results_of_shares
 
+TOGETHER = "hosts together"
+
 LEAST_OVERLAP = 0.99
 """Share of a window in which all hosts must make their load: else throughputs of different times would be added."""
 LEAST_WATCHED_FRACTION = 0.95
@@ -28,9 +30,8 @@ def overlap(record: TrialRecord, windows: Windows) -> Check:
     least, watched = min(use.overlap_fraction for use in uses), min(use.watched_fraction for use in uses)
     detail = f"all hosts made their load in {least:.1%} of the window, the server's host watched {watched:.1%} of it"
     advice = "a host was late or its clock jumped: let nothing else run there, and see its log for changes of the clock"
-    return Check(
-        "hosts together", least >= LEAST_OVERLAP and watched >= LEAST_WATCHED_FRACTION, detail, advice, void=True
-    )
+    passed = least >= LEAST_OVERLAP and watched >= LEAST_WATCHED_FRACTION
+    return Check(TOGETHER, passed, detail, advice, void=True)
 
 
 def halves(record: TrialRecord, windows: Windows) -> Check:
