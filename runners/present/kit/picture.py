@@ -74,11 +74,12 @@ def figure_of(height_in: float) -> Figure:
 
 
 def pixels(figure: Figure) -> Image.Image:
-    """Return a figure as pixels, without a ground."""
+    """Return a figure as pixels, without a ground; it keeps the layout that it has found, which takes half of the time."""
     with mpl.rc_context(THEME):
         canvas = FigureCanvasAgg(figure)
         figure.set_dpi(SHARP_DPI)
         canvas.draw()  # type: ignore[no-untyped-call]
+        figure.set_layout_engine("none")
         return Image.frombytes("RGBA", canvas.get_width_height(), bytes(canvas.buffer_rgba()))  # type: ignore[no-untyped-call]
 
 
