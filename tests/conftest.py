@@ -30,6 +30,11 @@ def examples(count: int, **more: object) -> settings:
     return settings(max_examples=10 * count if FULL else count, **quick, **more)
 
 
+def pytest_collection_modifyitems(items):
+    """Let the tests of servers and notebooks begin first: they take long and wait often, so that unit tests fill the gaps."""
+    items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("e2e", "servers")))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _records_for_seconds():
     """Write records without waiting for the disk and with the fastest compression: tests read them at once."""

@@ -5,7 +5,7 @@ import os
 from runners.systems.sockets import FIRST_PORT, hold_ports
 
 # Nothing holds a port between its choice and its use: each worker of pytest-xdist has a range of its own, below the clients' ports.
-_APART = 4000
+_APART = 2300
 
 
 def first_of_worker(first=FIRST_PORT):

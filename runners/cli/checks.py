@@ -63,15 +63,25 @@ SLOWEST = "--durations=10"
 """pytest's option that lists the ten slowest tests."""
 
 
-_SIDE_BY_SIDE = ["--numprocesses", "3", "--quiet", "--no-header"]
-
-
-UNIT_TESTS = ["-m", "not (e2e or servers or full or quiet)", *_SIDE_BY_SIDE, "--dist", "worksteal"]
+UNIT_TESTS = [
+    "-m",
+    "not (e2e or servers or full or quiet)",
+    "--numprocesses",
+    "3",
+    "--dist",
+    "worksteal",
+    "--quiet",
+    "--no-header",
+]
 """pytest's options for the tests that need no image, no built server, no notebook and no browser: side by side."""
 
 
-SERVER_TESTS = ["-m", "(e2e or servers) and not (full or quiet)", *_SIDE_BY_SIDE, "--dist", "loadscope"]
-"""pytest's options for the tests of servers and notebooks that measure nothing: side by side, those of a file in one worker."""
+SIDE_BY_SIDE = ["-m", "not (full or quiet)", "--numprocesses", "5", "--dist", "loadscope", "--no-loadscope-reorder"]
+SIDE_BY_SIDE += ["--quiet", "--no-header"]
+"""pytest's options for all tests that measure nothing, those of a file in one worker.
+
+Tests of servers wait half of the time, and begin first (``tests/conftest.py``): unit tests fill what they leave of the CPUs.
+"""
 
 
 QUIET_TESTS = ["-m", "full or quiet"]
@@ -116,7 +126,7 @@ def run_checks(pytest_arguments: Sequence[str]) -> int:
     """Run all checks; returns the exit status. With arguments, only pytest is run, with these."""
     image = full_image(Catalogue())
     image.ensure()
-    groups = {"unit tests": UNIT_TESTS, "tests of servers": SERVER_TESTS, "quiet tests": QUIET_TESTS}
+    groups = {"tests side by side": SIDE_BY_SIDE, "quiet tests": QUIET_TESTS}
     tests = {name: _pytest(*options, SLOWEST) for name, options in groups.items()}
     failed: list[str] = []
     if pytest_arguments:

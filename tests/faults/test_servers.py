@@ -10,7 +10,7 @@ from runners.measure import trial
 from runners.systems.process import ServerProcess
 from tests.faults.blocks import measured, servers, settings, voids
 
-pytestmark = [pytest.mark.servers, pytest.mark.quiet]
+pytestmark = pytest.mark.servers
 
 
 @pytest.fixture

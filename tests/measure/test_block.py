@@ -22,7 +22,7 @@ from runners.measure.load import LoadContext
 from runners.measure.this_machine import usable_cores
 from runners.systems.catalogue import Catalogue
 
-pytestmark = [pytest.mark.servers, pytest.mark.quiet]
+pytestmark = pytest.mark.servers
 SHORT = Profile(0.2, 0.4, 2, 1, 1, 1.0, "for tests")
 
 
@@ -67,6 +67,7 @@ def launched():
     return found
 
 
+@pytest.mark.quiet
 def test_every_cell_gets_a_sound_trial_and_nothing_is_left_behind():
     seen = []
     records = measure_block(settings(), 1, set(), lambda what: seen.append((what, len(launched()))))
@@ -86,6 +87,7 @@ def test_every_cell_gets_a_sound_trial_and_nothing_is_left_behind():
     assert launched() == {}
 
 
+@pytest.mark.quiet
 def test_each_launched_system_is_primed_once_before_anything_is_measured_and_that_counts_nowhere():
     primed = replace(settings(), profile=replace(SHORT, windows_count=1, priming_s=0.2))
     records = sorted(measure_block(primed, 1, set(), lambda _: None), key=lambda record: record.windows[0].started_at)
@@ -126,6 +128,7 @@ def test_a_load_generator_that_fails_is_told_with_what_it_printed(generator, tol
     assert launched() == {}
 
 
+@pytest.mark.quiet
 def test_a_load_generator_that_starts_late_is_looked_at_and_stopped_when_it_asks():
     records = measure_block(settings(LateWrk(), systems=["beast"]), 1, set(), lambda _: None)
     assert [record.failure for record in records if record.failure] == []
