@@ -2,16 +2,12 @@
 
 import lzma
 import os
-import sys
 from functools import partial
 
 import pytest
 from hypothesis import Phase, settings
 
 from runners.cli.checks import FAULTS
-
-# jsonschema's check of IRIs builds a grammar for over a second on import, in each process; no schema here has an IRI.
-sys.modules.setdefault("rfc3987_syntax", None)
 
 FULL = FAULTS in os.environ
 """Whether this is the full form of the tests: ``./wrkbook test --faults``."""

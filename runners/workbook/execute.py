@@ -65,8 +65,6 @@ def _import_all() -> None:
 
     Of two threads that import the same packages, Python lets one see a half-initialised module rather than block both.
     """
-    # jsonschema's check of URIs builds a grammar for over a second on import; nothing here has URIs to check.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     for name in ("papermill", "runners.workbook.reports"):
         importlib.import_module(name)
 

@@ -145,11 +145,12 @@ def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = Fals
     """
     from runners.analyse.run_comparison import check_comparable
     from runners.experiments.reviews import find_pairs
-    from runners.workbook.reports import refresh_index, write_comparison_report
 
     pairs = find_pairs(run_a, run_b, experiment)
     for a, b in pairs:
         check_comparable(a, b, anyway=anyway)
+    from runners.workbook.reports import refresh_index, write_comparison_report
+
     found = []
     for a, b in pairs:
         target = comparison_folder(a, b)

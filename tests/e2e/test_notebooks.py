@@ -1,4 +1,4 @@
-"""The three notebooks as a user runs them, and their reports as a reviewer sees them."""
+"""Notebooks as a user runs them, and their reports as a reviewer sees them."""
 
 import json
 import os
@@ -64,11 +64,10 @@ def test_every_recovered_histogram_has_as_many_samples_as_requests_were_complete
 
 def test_the_histogram_finds_a_known_delay(quick_run):
     data, _ = quick_run
-    summary = json.loads((data / "processed/01-ping/e2e/summary.json").read_text())
-    delayed = [cell for cell in summary["cells"] if cell["workload"] == "ping-delay-10ms"]
-    assert {cell["system"] for cell in delayed} >= {"gin"}
-    for cell in delayed:
-        assert 0.0099 <= cell["p50_s"]["value"] <= 0.05, cell["system"]
+    summary = json.loads((data / "processed/00-machine/e2e/summary.json").read_text())
+    medians = {cell["workload"]: cell["p50_s"]["value"] for cell in summary["cells"] if cell["system"] == "gin"}
+    for delay_ms in (5, 20):
+        assert 0.99 <= 1000 * medians[f"ping-delay-{delay_ms}ms"] / delay_ms <= 5
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)

@@ -16,7 +16,7 @@ SHARES = {"text": 0.3, "json": 0.3, "decode": 0.25, "blog": 0.1, "sql2": 0.05}
 @pytest.fixture(scope="module")
 def shaped(tmp_path_factory):
     data = tmp_path_factory.mktemp("data")
-    small = ("-p", "systems", "gin,node", "-p", "max_blocks", "1")
+    small = ("-p", "systems", "gin,node", "-p", "max_blocks", "1", "-p", "slices", "0")
     outcome = wrkbook("run", "10", "--profile", "quick", "--run-id", "e2e", *small, data=data)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     return data / "processed"
