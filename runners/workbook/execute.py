@@ -23,7 +23,8 @@ from runners.core.status_line import COLUMNS, columns
 from runners.systems.sandbox import orphans_ended
 
 _END_TIMEOUT_S = 10.0
-# The project's own kernel, which ends with its parent even before it could look for it itself.
+# The project's own kernel: it ends with its parent even before it could look for it itself, and without a word when it is
+# interrupted before it can execute anything; from then on, the kernel itself minds the signal.
 _KERNEL, _KERNELS = "wrkbook", PROJECT / "runners" / "workbook"
 
 

@@ -1,8 +1,11 @@
 """How the command executes a notebook."""
 
+import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,17 @@ def test_nothing_is_left_to_import_while_papermill_works_in_a_thread_of_its_own(
         [sys.executable, "-c", _IMPORTS_AT_THE_START], capture_output=True, text=True, cwd=PROJECT, timeout=60
     )
     assert outcome.stdout == "True\n", outcome.stderr
+
+
+def test_a_kernel_that_is_interrupted_while_it_starts_ends_at_once_and_says_nothing(tmp_path):
+    argv = json.loads((PROJECT / "runners/workbook/kernels/wrkbook/kernel.json").read_text())["argv"]
+    command = [word.format(prefix=sys.prefix, connection_file=tmp_path / "kernel.json") for word in argv]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as kernel:
+        while "zmq" not in Path(f"/proc/{kernel.pid}/maps").read_text():  # among the first that it imports
+            time.sleep(0.001)
+        kernel.send_signal(signal.SIGINT)
+        output, _ = kernel.communicate(timeout=30)
+    assert (kernel.returncode, output) == (-signal.SIGINT, "")
 
 
 @pytest.mark.parametrize("count", [0, 132])
