@@ -147,7 +147,7 @@ def test_papermill_alone_gives_the_same_cells(tmp_path):
         "batch_sizes: [1]",
         "-p",
         "max_blocks",
-        "2",
+        "1",
     ]
     env = {**os.environ, "WRKBOOK_DATA": str(tmp_path)}
     outcome = subprocess.run(command, capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)
