@@ -76,7 +76,7 @@ UNIT_TESTS = [
 """pytest's options for the tests that need no image, no built server, no notebook and no browser: side by side."""
 
 
-SIDE_BY_SIDE = ["-m", "not (full or quiet)", "--numprocesses", "5", "--dist", "loadscope", "--no-loadscope-reorder"]
+SIDE_BY_SIDE = ["-m", "not (full or quiet)", "--numprocesses", "4", "--dist", "loadscope", "--no-loadscope-reorder"]
 SIDE_BY_SIDE += ["--quiet", "--no-header"]
 """pytest's options for all tests that measure nothing, those of a file in one worker.
 

@@ -81,6 +81,7 @@ def test_an_address_beyond_loopback_that_is_not_encrypted_is_refused(address):
 
 
 @pytest.mark.servers
+@pytest.mark.quiet  # it judges clocks and the link, too
 def test_three_hosts_are_inspected_and_nothing_is_left_on_them(network, inventory):
     outcome = on_controller(network, "hosts", "check", inventory, "--json")
     assert outcome.returncode == 0, outcome.stderr[-2000:]
