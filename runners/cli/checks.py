@@ -63,24 +63,20 @@ SLOWEST = "--durations=10"
 """pytest's option that lists the ten slowest tests."""
 
 
-UNIT_TESTS = [
-    "-m",
-    "not (e2e or servers or full or quiet)",
-    "--numprocesses",
-    "3",
-    "--dist",
-    "worksteal",
-    "--quiet",
-    "--no-header",
-]
+_BRIEF = ["--quiet", "--no-header"]
+
+
+UNIT_TESTS = ["-m", "not (e2e or servers or full or quiet)", "--numprocesses", "3", "--dist", "worksteal", *_BRIEF]
 """pytest's options for the tests that need no image, no built server, no notebook and no browser: side by side."""
 
 
-SIDE_BY_SIDE = ["-m", "not (full or quiet)", "--numprocesses", "4", "--dist", "loadscope", "--no-loadscope-reorder"]
-SIDE_BY_SIDE += ["--quiet", "--no-header"]
-"""pytest's options for all tests that measure nothing, those of a file in one worker.
+_BY_FILE = ["--numprocesses", "4", "--dist", "loadscope", "--no-loadscope-reorder"]
 
-Tests of servers wait half of the time, and begin first (``tests/conftest.py``): unit tests fill what they leave of the CPUs.
+
+SIDE_BY_SIDE = ["-m", "not (full or quiet)", *_BY_FILE, *_BRIEF]
+"""pytest's options for all tests that need no quiet machine: side by side, those of a file in one worker.
+
+Tests of servers often wait, and begin first (``tests/conftest.py``): unit tests use what they leave of the CPUs.
 """
 
 

@@ -46,10 +46,8 @@ def write_run_report(folder: Path, summary: RunSummary) -> Path:
 
 def _measured(summary: RunSummary) -> str:
     """Return how much was measured: in the run itself, and how many other sessions its numbers are of, too."""
-    own, others = (
-        f"{summary['blocks_count']} blocks, {format_duration(summary['measured_s'])}",
-        len(summary["sessions"]) - 1,
-    )
+    own = f"{summary['blocks_count']} blocks, {format_duration(summary['measured_s'])}"
+    others = len(summary["sessions"]) - 1
     return f"{own}, and {others} more session{'s' if others > 1 else ''}" if others > 0 else own
 
 

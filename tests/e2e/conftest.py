@@ -24,9 +24,6 @@ SHORT = {
 _FULL_FORM_ONLY = {"01-ping", "03-json-roundtrip"}
 EXPERIMENTS = tuple(name for name in SHORT if FULL or name not in _FULL_FORM_ONLY)
 
-# One launch of a cell has no interval: in the short form, those of the other notebooks and of the reference stand for these.
-BLOCKS = "2" if FULL else "1"
-
 
 def quick(experiment):
     """Return the words of the command line that run `experiment` as the fixture ``quick_run`` did."""

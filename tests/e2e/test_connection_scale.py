@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.e2e.browser import browser
-from tests.e2e.conftest import BLOCKS, wrkbook
+from tests.e2e.conftest import wrkbook
 
 pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 SMALL = (
@@ -19,7 +19,7 @@ SMALL = (
     "10",
     "-p",
     "max_blocks",
-    BLOCKS,
+    "2",
 )
 RUN = "05-connection-scale/scale-e2e"
 

@@ -7,11 +7,11 @@ import pytest
 
 from runners.machine.topology import parse_cpu_list
 from tests.e2e.browser import browser
-from tests.e2e.conftest import BLOCKS, wrkbook
+from tests.e2e.conftest import wrkbook
 
 pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 EXPERIMENT = "09-cpu-scaling"
-SMALL = ("-p", "systems", "drogon+simdjson,gin+encoding/json", "-p", "workloads", "decode", "-p", "max_blocks", BLOCKS)
+SMALL = ("-p", "systems", "drogon+simdjson,gin+encoding/json", "-p", "workloads", "decode", "-p", "max_blocks", "2")
 
 
 @pytest.fixture(scope="module")

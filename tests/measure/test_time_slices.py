@@ -2,7 +2,6 @@
 
 import os
 import signal
-import statistics
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -29,6 +28,8 @@ from runners.measure.window import SAMPLED_AT
 from runners.systems.catalogue import Catalogue
 
 pytestmark = [pytest.mark.servers, pytest.mark.quiet]
+MOST_LATE = 0.05
+"""Of a window: to stop many threads takes time itself."""
 SHORT = Profile(0.1, 0.4, 2, 1, 1, 1.0, "for tests", slice_s=0.02)
 # A suspended process stays on a CPU that others use for longer, which the clock shows: that is the machine's doing, too.
 OF_THE_MACHINE = {"other load", "steal", "clock"}
@@ -65,9 +66,13 @@ def chosen():
 
 @pytest.fixture(scope="module")
 def undisturbed(chosen):
-    """A block that nothing disturbs: its settings, its steps, and its records."""
-    settings, steps = chosen(), []
-    return settings, steps, measure_block(settings, 1, set(), steps.append)
+    """A block that nothing disturbs: its settings, its steps, and its records. Where the machine was late, it is measured again."""
+    for _ in range(3):
+        settings, steps = chosen(), []
+        records = measure_block(settings, 1, set(), steps.append)
+        if all(lateness(raw) < MOST_LATE for record in records for raw, _ in windows(record)):
+            break
+    return settings, steps, records
 
 
 def of_program(name):
@@ -92,6 +97,11 @@ def windows(record, kind="window"):
     return [(raw, result) for raw, result in load_results(record) if raw.kind == kind]
 
 
+def lateness(raw):
+    """The largest share of a window in which a process that was to stand still ran on."""
+    return max(raw.slices.late_s.values()) / raw.slices.ran_s
+
+
 def server_usage(records):
     """The server's use of the machine in each window in time slices, of void trials too."""
     return [
@@ -106,21 +116,19 @@ def server_usage(records):
 def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one_in_one_piece(undisturbed):
     _, _, records = undisturbed
     assert len(records) == 6
-    rounds, late = {}, []
+    rounds = {}
     for record in records:
         for raw, result in windows(record):
             about = raw.slices
             assert about.count >= SHORT.window_s / SHORT.slice_s / 2
             assert about.ran_s == pytest.approx(SHORT.window_s, abs=0.2)
             assert result.duration_s == pytest.approx(about.ran_s, rel=0.05)
-            late += [used_s / about.ran_s for used_s in about.late_s.values()]
+            assert lateness(raw) < MOST_LATE
             assert min(result.service_time.values_us) > 0
             assert raw.elapsed_s > 2 * about.ran_s  # the others had their time_slices meanwhile
             assert max(result.service_time.values_us) < 1e6 * (raw.elapsed_s - about.ran_s)
             assert [sample.connections_count for sample in raw.samples if sample.connections_count is not None] == [20]
             rounds.setdefault((record.workload, about.round), set()).add(record.system)
-    # To stop many threads takes time itself, and now and then the machine is late, too.
-    assert statistics.median(late) < 0.05
     assert sorted(workload for workload, _ in rounds) == ["discard-1", "discard-1", "ping", "ping"]
     assert len({name for _, name in rounds}) == len(rounds)
     assert all(systems == {"beast", "httplib", "control"} for systems in rounds.values())

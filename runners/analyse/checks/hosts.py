@@ -9,7 +9,7 @@ from runners.generators.registry import GENERATORS
 from runners.generators.reports import results_of_shares
 
 TOGETHER = "hosts together"
-
+"""Name of the check :func:`overlap`."""
 LEAST_OVERLAP = 0.99
 """Share of a window in which all hosts must make their load: else throughputs of different times would be added."""
 LEAST_WATCHED_FRACTION = 0.95

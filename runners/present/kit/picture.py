@@ -74,7 +74,7 @@ def figure_of(height_in: float) -> Figure:
 
 
 def pixels(figure: Figure) -> Image.Image:
-    """Return a figure as pixels, without a ground; it keeps the layout that it has found, which takes half of the time."""
+    """Return a figure as pixels, without a ground. The figure keeps its layout, so that SVG of it need not find one again."""
     with mpl.rc_context(THEME):
         canvas = FigureCanvasAgg(figure)
         figure.set_dpi(SHARP_DPI)
