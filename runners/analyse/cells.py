@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from runners.analyse.cell_records import CellRecords, records_by_cell
 from runners.analyse.checks.conditions import LITTLE_TOLERANCE
 from runners.analyse.checks.trial import bottleneck
 from runners.analyse.comparisons import of_cell
@@ -22,7 +23,6 @@ from runners.stats.estimates import (
     around,
     as_columns,
     geometric_mean_interval,
-    launch_histograms,
     mean_interval,
     percentile_intervals,
 )
@@ -63,9 +63,10 @@ def build_cells(
     server_busy_fraction, server_used_fraction (its own part of that) and
     those of generator and backend; errors_count, bottleneck, remarks (names of failed checks), warnings (with what was found), status.
     """
-    rows = []
+    rows, of_cells = [], records_by_cell(tables)
     for system, workload in planned:
-        row = _cell(tables, of_cell(throughputs, system.name, workload.label), system, workload)
+        launches = of_cell(throughputs, system.name, workload.label)
+        row = _cell(of_cells(system.name, workload.label), launches, system, workload)
         if system.build in nonconforming:
             row["status"] = f"failed: {nonconforming[system.build]}"
         rows.append(row)
@@ -78,7 +79,7 @@ def build_curves(tables: Tables, cells: pd.DataFrame) -> pd.DataFrame:
     rows = []
     shown = cells[(cells["status"] == "ok") & cells["p50_s"].notna()] if "p50_s" in cells else cells.iloc[:0]
     for system, workload in shown[["system", "workload"]].itertuples(index=False):
-        merged = histograms.merge(launch_histograms(tables.latency, system, workload).values())
+        merged = histograms.merge(tables.launches.get((system, workload), {}).values())
         total, values_s = merged.total_count, histograms.percentiles(*merged.arrays, _CURVE) * _US
         for percentile, value_s in zip(_CURVE, values_s, strict=True):
             rows.append((system, workload, percentile, value_s, histograms.estimable(total, percentile)))
@@ -114,9 +115,8 @@ def _or_nan(count: int | None) -> float:
     return np.nan if count is None else count
 
 
-def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Workload) -> Row:
-    system, workload = planned.name, measured.label
-    rows, failures, checks = (_of(table, system, workload) for table in (tables.trials, tables.failures, tables.checks))
+def _cell(records: CellRecords, launches: pd.Series, planned: System, measured: Workload) -> Row:
+    rows, failures, checks = records.trials, records.failures, records.checks
     made = rows["block"].nunique() + failures["block"].nunique()
     failed = checks[~checks["ok"].astype(bool)]
     warnings = [
@@ -127,7 +127,7 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Worklo
     if not failures.empty:
         remarks.append(f"failed in {len(failures)} of {made} blocks")
         warnings.append(f"{remarks[-1]}: {failures['message'].iloc[0]}")
-    row: Row = {"system": system, "server": planned.server, "codec": planned.codec, "variant": planned.variant}
+    row: Row = {"system": planned.name, "server": planned.server, "codec": planned.codec, "variant": planned.variant}
     row |= workload_columns(measured)
     row |= {"launches_count": len(launches), "launches_made_count": made}
     row |= {"remarks": remarks, "warnings": warnings, "status": "ok"}
@@ -145,12 +145,12 @@ def _cell(tables: Tables, launches: pd.Series, planned: System, measured: Worklo
     estimate, windows = geometric_mean_interval(launches.to_numpy()), sound[sound["kind"] == WINDOW]
     row |= _throughput(windows, estimate)
     row["achieved_fraction"] = _achieved(windows, estimate.value)
-    times = _latency([*launch_histograms(tables.latency, system, workload).values()], sound)
+    times = _latency(records.histograms, sound)
     if measured.shape.server_cpus_count is not None and measured.shape.rate_rps is not None:
         # Late sends make no such trial void: see the check of the schedule.
         times = dict.fromkeys(times, np.nan)
     row |= times
-    return row | _cost(_of(tables.usage, system, workload), sound)
+    return row | _cost(records.usage, sound)
 
 
 def _throughput(windows: pd.DataFrame, estimate: Interval) -> Row:
@@ -243,7 +243,3 @@ def peak_interval(peaks: NDArray[np.float64]) -> Interval:
 def _named(column: str, interval: Interval) -> dict[str, float]:
     stem, unit = column.rsplit("_", 1)
     return as_columns(interval, stem, f"_{unit}")
-
-
-def _of(table: pd.DataFrame, system: str, workload: str) -> pd.DataFrame:
-    return table[(table["system"] == system) & (table["workload"] == workload)]

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from runners.analyse.cells import workload_title
+from runners.analyse.tables import Tables
 from runners.core.histogram import Histogram
 from runners.core.load import LEAST_OFFERED
 from runners.core.records import CONTROL, PERCENTILES, WINDOW, Interval, LoadProfile, Row, Workload, percentile_column
@@ -24,7 +25,6 @@ from runners.stats.estimates import (
     UNKNOWN,
     Floats,
     interval_columns,
-    launch_histograms,
     mean_interval,
 )
 
@@ -81,10 +81,10 @@ class Latencies:
         return found
 
 
-def latencies_of(latency: pd.DataFrame, cells: pd.DataFrame) -> Latencies:
-    """Return the times of all `cells` with a number; `latency` as in :class:`runners.analyse.tables.Tables`."""
+def latencies_of(tables: Tables, cells: pd.DataFrame) -> Latencies:
+    """Return the times of all `cells` with a number."""
     names = cells.loc[cells["status"] == "ok", ["system", "workload"]].itertuples(index=False, name=None)
-    return Latencies({name: launch_histograms(latency, *name) for name in names})
+    return Latencies({name: tables.launches.get(name, {}) for name in names})
 
 
 def added_latencies(latencies: Latencies, workloads: Iterable[str], direct: str) -> pd.DataFrame:

@@ -41,6 +41,12 @@ class Results(RunRecord):
     others: tuple[pooled.Session, ...] = ()
     before: pooled.SpreadBefore | None = None
 
+    def over(self, others: tuple[pooled.Session, ...], before: pooled.SpreadBefore | None = None) -> Results:
+        """Return the results of this run over its own and other sessions; what is known of its own is not estimated again."""
+        found = replace(self, others=others, before=before)
+        found.__dict__.update({name: getattr(self, name) for name in ("throughputs", "own_cells")})
+        return found
+
     @property
     def sessions(self) -> list[pooled.Session]:
         """Return all sessions, the oldest first: the run's own and the others."""
@@ -108,7 +114,7 @@ class Results(RunRecord):
     @cached_property
     def latencies(self) -> Latencies:
         """Return the times of the cells that have a fixed rate: response times, where the load generator knows them."""
-        return latencies_of(self.tables.latency, self.cells[self.cells["workload"].isin(self.fixed_rate)])
+        return latencies_of(self.tables, self.cells[self.cells["workload"].isin(self.fixed_rate)])
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
 from runners.analyse.usage import cpu_per_request
 from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, System
-from runners.stats.estimates import UNKNOWN, launch_histograms
+from runners.stats.estimates import UNKNOWN
 from runners.stats.histograms import percentiles
 
 _P99 = 99.0
@@ -115,7 +115,7 @@ def _p99(results: Results, workload: str, before: str, after: str) -> Interval:
         return UNKNOWN
     sides = []
     for system in (after, before):
-        launches = launch_histograms(results.tables.latency, system, str(at_rate.iloc[0]))
+        launches = results.tables.launches.get((system, str(at_rate.iloc[0])), {})
         sides.append(
             pd.Series({block: float(percentiles(*each.arrays, _P99)) for block, each in launches.items()}, dtype=float)
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -92,7 +92,7 @@ def with_sessions(results: Results, until: str = "") -> Results:
     if OWN_SESSION_ONLY in os.environ:
         return results
     others = tuple(map(session_of, usable(_others(results, until))))
-    return replace(results, others=others, before=None if others else _before(results))
+    return results.over(others, None if others else _before(results))
 
 
 def session_of(results: Results) -> Session:
@@ -119,7 +119,7 @@ def _over_sessions(group: Iterable[Known]) -> Results | None:
     for each in usable(group):
         others += [session_of(newest)] if newest else []
         newest = each
-    return replace(newest, others=tuple(others)) if newest else None
+    return newest.over(tuple(others)) if newest else None
 
 
 def _before(results: Results) -> SpreadBefore | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from runners.analyse.checks.trial import search_checks, trial_checks
 from runners.analyse.usage import PROBED, speed_ratio, window_usage
 from runners.analyse.window_columns import trial_row
+from runners.core.histogram import Histogram
 from runners.core.load import LoadResult
 from runners.core.records import (
     MEASURED_KINDS,
@@ -25,6 +27,7 @@ from runners.generators.registry import GENERATORS
 from runners.generators.reports import result_of
 from runners.stats import histograms
 
+_Bins = tuple[NDArray[np.int32], NDArray[np.int32]]
 _CELL = ("block", "system", "workload")
 _KEYS = ("block", "system", "server", "codec", "variant", "control", "workload", "workload_name")
 # Columns of the trials that are read also where there is no trial.
@@ -60,6 +63,23 @@ class Tables:
     checks: pd.DataFrame
     failures: pd.DataFrame
 
+    @cached_property
+    def launches(self) -> dict[tuple[str, str], dict[int, Histogram]]:
+        """Return (system, workload) → block → the histogram in `latency`, of each cell that has one; views of that table."""
+        columns = [self.latency[name] for name in _CELL]
+        values = [column.cat.codes if column.dtype == "category" else column for column in columns]
+        # The bins of a trial stand together: a trial begins where one of its keys changes.
+        begins = np.ones(len(self.latency), dtype=bool)
+        begins[1:] = np.any([(each.to_numpy()[1:] != each.to_numpy()[:-1]) for each in values], axis=0)
+        starts = np.flatnonzero(begins)
+        bins = (np.split(self.latency[name].to_numpy(np.int64), starts[1:]) for name in ("value_us", "count"))
+        found = dict[tuple[str, str], dict[int, Histogram]]()
+        # Not strict: numpy makes one part of nothing.
+        trials = zip(*(column.iloc[starts] for column in columns), strict=True)
+        for (block, system, workload), histogram in zip(trials, map(Histogram, *bins), strict=False):
+            found.setdefault((system, workload), {})[int(block)] = histogram
+        return found
+
 
 @dataclass
 class Parts:
@@ -69,7 +89,7 @@ class Parts:
     usage: list[Row] = field(default_factory=list)
     checks: list[Row] = field(default_factory=list)
     failures: list[Row] = field(default_factory=list)
-    bins: list[tuple[tuple[int, str, str], tuple[NDArray[np.int64], NDArray[np.int64]]]] = field(default_factory=list)
+    bins: list[tuple[tuple[int, str, str], _Bins]] = field(default_factory=list)
 
 
 def build_tables(records: Iterable[TrialRecord]) -> Tables:
@@ -105,7 +125,9 @@ def parse_trials(records: Iterable[TrialRecord]) -> Parts:
             merged = histograms.merge(
                 result.response_time or result.service_time for raw, result in windows if raw.slices is None
             )
-            parts.bins.append(((record.block, record.system, record.workload), merged.arrays))
+            # Half as large on their way between processes; no time is longer than half an hour.
+            values, counts = (each.astype(np.int32) for each in merged.arrays)
+            parts.bins.append(((record.block, record.system, record.workload), (values, counts)))
     return parts
 
 
@@ -125,7 +147,7 @@ def join_parts(parts: Sequence[Parts]) -> Tables:
 
 
 def _bins_table(
-    bins: Sequence[tuple[tuple[int, str, str], tuple[NDArray[np.int64], NDArray[np.int64]]]],
+    bins: Sequence[tuple[tuple[int, str, str], _Bins]],
 ) -> pd.DataFrame:
     if not bins:
         return pd.DataFrame(columns=[*_CELL, "value_us", "count"])
@@ -137,8 +159,8 @@ def _bins_table(
             # Categories: ten thousand trials have millions of bins.
             "system": pd.Categorical(systems).repeat(lengths),
             "workload": pd.Categorical(workloads).repeat(lengths),
-            "value_us": np.concatenate([values for _, (values, _) in bins]),
-            "count": np.concatenate([counts for _, (_, counts) in bins]),
+            "value_us": np.concatenate([values for _, (values, _) in bins], dtype=np.int64),
+            "count": np.concatenate([counts for _, (_, counts) in bins], dtype=np.int64),
         }
     )
 

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+Counts = NDArray[np.int64]
 
-@dataclass(frozen=True)
+
 class Histogram:
-    """Counts of service times in whole microseconds: two parallel tuples, values ascending and unique, counts positive."""
+    """Counts of service times in whole microseconds: values ascending and unique, counts positive. It is never changed."""
 
-    values_us: tuple[int, ...]
-    counts: tuple[int, ...]
+    def __init__(self, values_us: Sequence[int] | Counts, counts: Sequence[int] | Counts) -> None:
+        self.arrays = np.asarray(values_us, dtype=np.int64), np.asarray(counts, dtype=np.int64)
 
-    @classmethod
-    def of(cls, values_us: NDArray[np.int64], counts: NDArray[np.int64]) -> Histogram:
-        """Return the histogram of two arrays, which it keeps."""
-        made = cls(tuple(values_us.tolist()), tuple(counts.tolist()))
-        made.__dict__["arrays"] = (values_us, counts)
-        return made
+    # Tuples are made where they are read: ten thousand trials have millions of bins.
+    @cached_property
+    def values_us(self) -> tuple[int, ...]:
+        """Return the values."""
+        return tuple(self.arrays[0].tolist())
 
     @cached_property
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the values and the counts as arrays, converted once."""
-        return np.array(self.values_us, dtype=np.int64), np.array(self.counts, dtype=np.int64)
+    def counts(self) -> tuple[int, ...]:
+        """Return the count of each value."""
+        return tuple(self.arrays[1].tolist())
 
     @property
     def total_count(self) -> int:
         """Return the number of samples."""
-        return sum(self.counts)
+        return int(self.arrays[1].sum())
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another one has the same counts of the same values."""
+        return isinstance(other, Histogram) and all(map(np.array_equal, self.arrays, other.arrays))
+
+    def __hash__(self) -> int:
+        """Return a hash of the counts."""
+        return hash((self.values_us, self.counts))
+
+    def __repr__(self) -> str:
+        """Return the expression that makes it."""
+        return f"Histogram({self.values_us}, {self.counts})"

@@ -17,7 +17,7 @@ _DURATIONS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _BINARY = {"": 1.0, "K": 2.0**10, "M": 2.0**20, "G": 2.0**30, "T": 2.0**40, "P": 2.0**50}
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
-_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-zµ]*)")
 
 
 def parse_duration(text: str) -> float:
@@ -44,7 +44,7 @@ def parse_binary_size(text: str) -> float:
 
 
 def _parse(text: str, factors: dict[str, float], what: str) -> float:
-    match = re.fullmatch(_NUMBER + r"([A-Za-zµ]*)", text.strip())
+    match = _NUMBER.fullmatch(text.strip())
     if match is None or match[2] not in factors:
         raise ValueError(f"not a {what}: {text!r} (known units: {', '.join(unit for unit in factors if unit)})")
     return float(match[1]) * factors[match[2]]

@@ -27,7 +27,7 @@ from runners.core.histogram import Histogram
 from runners.core.load import LOAD_FOLDER, GeneratorError, Load, LoadResult
 from runners.core.request import Request
 from runners.generators import wrk_mix
-from runners.generators.wrk_exact import COARSE_PARTS, PARTS, Exact, Statistics, condense, parse_exact
+from runners.generators.wrk_exact import COARSE_PARTS, PARTS, Exact, Statistics, condense, parse_exact, without_line
 from runners.generators.wrk_text import Rounded, Spread, WrkText, parse_text
 
 _SCRIPT = Path(__file__).with_name("wrk.lua")
@@ -95,7 +95,7 @@ class Wrk:
         ``service_time`` is recovered from the printed histogram (``corrected``), as
         :func:`runners.stats.histograms.recover` explains.
         """
-        text, exact = parse_text(stdout), parse_exact(stdout)
+        text, exact = parse_text(without_line(stdout)), parse_exact(stdout)
         if (text.threads_count, text.connections_count) != (load.threads, load.connections):
             raise GeneratorError(
                 f"wrk was told to keep {load.threads} threads and {load.connections} connections, but "

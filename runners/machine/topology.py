@@ -6,6 +6,7 @@ of the format differ in names and in nesting, and agree in what is read here: th
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -84,6 +85,7 @@ class Topology:
         return [core for core in kept if core.cpus]
 
 
+@functools.lru_cache(maxsize=1024)
 def parse_cpu_list(text: str) -> tuple[int, ...]:
     """Return CPU numbers from the kernel's notation, sorted: ``0-2,8`` is 0, 1, 2, 8.
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
@@ -191,16 +190,6 @@ def _exponential(interval: Interval) -> Interval:
     # The interval of two launches that differ much may reach beyond the largest float.
     with np.errstate(over="ignore"):
         return Interval(*(float(np.exp(end)) for end in (interval.value, interval.low, interval.high)))
-
-
-def launch_histograms(latency: pd.DataFrame, system: str, workload: str) -> dict[int, Histogram]:
-    """Return block → service times of a cell's sound trials; `latency` as in :class:`runners.analyse.tables.Tables`."""
-    rows = latency[(latency["system"] == system) & (latency["workload"] == workload)]
-    groups = rows.groupby("block")
-    return {
-        int(block): Histogram.of(group["value_us"].to_numpy(np.int64), group["count"].to_numpy(np.int64))
-        for block, group in groups
-    }
 
 
 def percentile_intervals(launches: Sequence[Histogram], wanted: Sequence[float]) -> dict[float, Interval]:

@@ -48,7 +48,7 @@ def correct(histogram: Histogram, expected_us: int) -> Histogram:
     # One row per interval: samples that are multiples of E apart stand in one column.
     filled = dense.reshape(rows, expected_us)[::-1].cumsum(axis=0)[::-1].ravel()
     filled[: expected_us + 1] = dense[: expected_us + 1]
-    return Histogram.of(np.flatnonzero(filled), filled[filled > 0])
+    return Histogram(np.flatnonzero(filled), filled[filled > 0])
 
 
 def recover(histogram: Histogram, expected_us: int) -> Histogram:
@@ -71,7 +71,7 @@ def recover(histogram: Histogram, expected_us: int) -> Histogram:
     raw = counts - added
     if raw.min() < 0 or added.sum() != counts[values > 2 * expected_us].sum():
         raise ValueError(f"not a histogram that wrk corrected with an expected interval of {expected_us} µs")
-    return Histogram.of(values[raw > 0], raw[raw > 0])
+    return Histogram(values[raw > 0], raw[raw > 0])
 
 
 def merge(histograms: Iterable[Histogram]) -> Histogram:
@@ -83,7 +83,7 @@ def merge(histograms: Iterable[Histogram]) -> Histogram:
     values, place = np.unique(all_values, return_inverse=True)
     counts = np.zeros(len(values), dtype=np.int64)
     np.add.at(counts, place, np.concatenate([counts for _, counts in parts]))
-    return Histogram.of(values, counts)
+    return Histogram(values, counts)
 
 
 def percentiles(values: ArrayLike, counts: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:

@@ -99,3 +99,20 @@ def test_many_trials_are_parsed_on_all_cpus_into_the_same_tables(tmp_path, monke
     monkeypatch.setattr(kept_tables, "_LEAST_FOR_ALL_CPUS", 1)
     monkeypatch.setattr(kept_tables, "_TRIALS_A_TASK", 2)
     assert_same(run_tables(run), build_tables(run.trials()))
+
+
+def test_the_launches_of_a_cell_are_the_bins_of_its_trials(tmp_path):
+    tables = build_tables(run_of(tmp_path, RATES).trials())
+    rows = tables.latency.astype({"system": str, "workload": str})
+    assert set(tables.launches) == set(zip(rows["system"], rows["workload"], strict=True))
+    for (system, workload), blocks in tables.launches.items():
+        own = rows[(rows["system"] == system) & (rows["workload"] == workload)]
+        assert list(blocks) == sorted(own["block"].unique())
+        for block, histogram in blocks.items():
+            of_block = own[own["block"] == block]
+            assert histogram.values_us == tuple(of_block["value_us"])
+            assert histogram.counts == tuple(of_block["count"])
+
+
+def test_a_run_without_a_sound_trial_has_no_launches():
+    assert build_tables([]).launches == {}

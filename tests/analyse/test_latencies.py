@@ -1,6 +1,7 @@
 """Systems at the same offered rate: what one adds to another is found, with an interval over blocks."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -96,9 +97,6 @@ def test_systems_without_a_common_block_are_not_compared():
 
 
 def test_cells_that_failed_take_no_part():
-    latency = pd.DataFrame(
-        [(1, "a", WORKLOAD, 5, 3), (2, "a", WORKLOAD, 6, 3)],
-        columns=["block", "system", "workload", "value_us", "count"],
-    )
+    known = {("a", WORKLOAD): {1: Histogram((5,), (3,))}, ("b", WORKLOAD): {1: Histogram((6,), (3,))}}
     cells = pd.DataFrame({"system": ["a", "b"], "workload": [WORKLOAD] * 2, "status": ["ok", "failed: x"]})
-    assert list(latencies_of(latency, cells).cells) == [("a", WORKLOAD)]
+    assert list(latencies_of(SimpleNamespace(launches=known), cells).cells) == [("a", WORKLOAD)]

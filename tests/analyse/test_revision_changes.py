@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from runners.analyse.results import analyse
 from runners.analyse.revision_changes import Change, _p99, changes
+from runners.analyse.tables import Tables
 from runners.core.records import Interval, System
 from tests.analyse.synthetic import run_of
 
@@ -95,7 +96,7 @@ def test_p99_is_compared_block_by_block_at_the_rate_of_both():
     results = SimpleNamespace(
         cells=pd.DataFrame({"workload": ["decode-10", label], "base_workload": ["decode-10"] * 2}),
         fixed_rate=[label],
-        tables=SimpleNamespace(latency=pd.DataFrame(rows)),
+        tables=Tables(pd.DataFrame(), pd.DataFrame(rows), *[pd.DataFrame()] * 3),
     )
     found = _p99(results, "decode-10", "gin+before", "gin")
     assert found.value == pytest.approx(1.1)

@@ -53,6 +53,12 @@ def test_every_compatible_run_counts_as_a_session(pooled):
     assert (row["system_a"], row["system_b"], row["sessions_count"], row["blocks_count"]) == (SLOW, FAST, 5, 40)
 
 
+def test_what_was_estimated_of_one_session_is_not_estimated_again(ledger):
+    alone = analyse(ledger[-1])
+    assert with_sessions(alone).own_cells is alone.own_cells
+    assert not with_sessions(alone).cells.equals(alone.cells)
+
+
 def test_whichever_run_is_reported_the_ratio_over_all_sessions_is_the_same(ledger, pooled):
     first = row_of(with_sessions(analyse(ledger[0])))
     for name in ("ratio", "ratio_low", "ratio_high", "between_ratio"):

@@ -225,19 +225,20 @@ def test_a_mark_tells_its_value_with_interval_and_n(sample):
     assert any(re.search(r"decode, 10 operations: \S+ k requests/s \(.* to .*\), n = 8", each) for each in told)
 
 
-def offsets(collections):
-    return {tuple(np.round(place, 6)) for found in collections for place in found.get_offsets()}
+def places(lines):
+    return {tuple(np.round(place, 6)) for line in lines for place in line.get_xydata()}
 
 
 def test_a_ring_stands_around_the_window_that_it_marks(sample):
     few = sample.trials[sample.trials["block"].isin([2, 5, 6, 8])]
     for trials in (sample.trials, few):
         panels = drawn_panels(curves.stability(trials, sample.cells))[1:]
-        rings = [[each for each in ax.collections if len(each.get_facecolor()) == 0] for ax in panels]
-        points = [[each for each in ax.collections if len(each.get_facecolor())] for ax in panels]
-        assert any(offsets(found) for found in rings)
+        marks = [[line for line in ax.lines if line.get_marker() == "o"] for ax in panels]
+        rings = [places(line for line in lines if line.get_markerfacecolor() == "none") for lines in marks]
+        points = [places(line for line in lines if line.get_markerfacecolor() != "none") for lines in marks]
+        assert any(rings)
         for ring, point in zip(rings, points, strict=True):
-            assert offsets(ring) <= offsets(point)
+            assert ring <= point
 
 
 def test_a_run_without_outliers_has_no_rings(sample):

@@ -20,6 +20,7 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from runners.present.kit.dots import join_dots
 from runners.present.kit.palette import BAD, BAND, FAINT, GOOD, INK, MUTED, PAPER, QUIET, RULE
 
 _QUIET = "var(--wb-quiet)"
@@ -69,6 +70,7 @@ def small_svg(figure: Figure, name: str, prefix: str) -> str:
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "wrkbook"}):
         FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None})  # type: ignore[no-untyped-call]
     root = ElementTree.fromstring(_NOT_XML.sub("\ufffd", out.getvalue()))  # noqa: S314  (see above)
+    join_dots(root)
     _, _, width, height = (float(part) for part in root.attrib["viewBox"].split())
     inside = "".join(_Short(root, prefix).markup(child) for child in root)
     size = f'viewBox="0 0 {width:g} {height:g}" width="{width * 4 / 3:.0f}" height="{height * 4 / 3:.0f}"'
