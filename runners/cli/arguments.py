@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -12,7 +14,9 @@ import yaml
 
 from runners.core.errors import WrkbookError
 from runners.core.parameters import Parameters
+from runners.core.project import OWN_SESSION_ONLY, PROJECT
 from runners.core.units import parse_duration
+from runners.machine.facts import project_facts
 from runners.systems.sockets import FIRST_PORT
 
 # The experiment for a newcomer's first question, and so many minutes of measuring that its answer, on a new machine, is there
@@ -29,6 +33,27 @@ def check_port(port: int | None) -> int | None:
     return port
 
 
+def without_other_sessions(chosen: bool) -> None:
+    """Let the notebooks' kernels ignore other sessions, where that was chosen."""
+    if chosen:
+        os.environ[OWN_SESSION_ONLY] = "1"
+
+
+def _show_version(chosen: bool) -> None:
+    """Print the version, and in a git checkout the commit, and end."""
+    if not chosen:
+        return
+    facts = project_facts()
+    version = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"]
+    changed = ", with changes" if facts.get("git_state") == "modified" else ""
+    commit = facts["git_commit"][:12] if "git_state" in facts else facts["git_commit"]
+    print(f"wrkbook {version} ({commit}{changed})")
+    raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version, and end.")
+]
 Names = Annotated[list[str] | None, typer.Argument(metavar="[SYSTEM]…", help="Folders of servers/; without one: all.")]
 Notebooks = Annotated[
     list[str] | None,
@@ -52,7 +77,8 @@ Budget = Annotated[
     float,
     typer.Option(
         min=0,
-        help="Minutes of measuring in all; 0: 15 for each three notebooks, at least the profile's blocks; without a notebook 4.",
+        help="Minutes of measuring in all; 0: 15 for each three notebooks, at least the profile's blocks; "
+        f"without a notebook {HEADLINE_MINUTES:g}.",
     ),
 ]
 Sessions = Annotated[

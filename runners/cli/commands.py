@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
@@ -28,9 +27,11 @@ from runners.cli.arguments import (
     Port,
     Sessions,
     TopologyFile,
+    Version,
     duration_of,
     joined_parameters,
     parameter_values,
+    without_other_sessions,
 )
 from runners.cli.builds import built_servers
 from runners.cli.checks import write_lock
@@ -40,7 +41,7 @@ from runners.cli.hosts import app as hosts_app
 from runners.cli.serving import FIRST_LAB_PORT, has_a_screen, open_lab, servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES
-from runners.core.project import NOTEBOOKS, OWN_SESSION_ONLY, experiments, find_experiment
+from runners.core.project import NOTEBOOKS, experiments, find_experiment
 from runners.core.status_line import clear, steps
 from runners.measure.conformance import verify_server
 from runners.measure.this_machine import plan_here, plan_recorded
@@ -49,13 +50,11 @@ from runners.store.runs import find_runs
 from runners.systems.catalogue import Catalogue
 
 app = typer.Typer(
-    help="Measure web servers on equal work: each experiment is one Jupyter notebook.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
 app.add_typer(hosts_app, name="hosts")
 _INTERRUPTED = 130
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
@@ -75,6 +74,11 @@ def main() -> None:
         shown = error if isinstance(error, WrkbookError) else WrkbookError(str(error), "check the disk: df -h")
         print(f"wrkbook: {shown}", file=sys.stderr)
         sys.exit(1)
+
+
+@app.callback()
+def wrkbook(version: Version = False) -> None:
+    """Measure web servers on equal work: each experiment is one Jupyter notebook."""
 
 
 @app.command()
@@ -101,7 +105,7 @@ def run(
         values["hosts"] = str(hosts)
     if not (notebooks or every or "budget_minutes" in values) and profile == DEFAULT_PROFILE:
         budget = budget or HEADLINE_MINUTES
-    _without_other_sessions(own_session_only)
+    without_other_sessions(own_session_only)
     run_and_show(chosen, values, budget, Series(sessions, duration_of(interval)), as_json=as_json)
 
 
@@ -112,7 +116,7 @@ def report(
     own_session_only: OwnSessionOnly = False,
 ) -> None:
     """Make tables, charts and HTML again from stored raw data; nothing is measured."""
-    _without_other_sessions(own_session_only)
+    without_other_sessions(own_session_only)
     names = [find_experiment(experiment)] if experiment else experiments()
     wanted = {run_id for run_id in run_ids or [] if find_runs(run_id, names)}
     from runners.cli.outcome import show_report
@@ -241,8 +245,3 @@ def serve(
 def lock() -> None:
     """Write requirements.lock from environment.yml."""
     write_lock()
-
-
-def _without_other_sessions(chosen: bool) -> None:
-    if chosen:
-        os.environ[OWN_SESSION_ONLY] = "1"  # for the notebooks' kernels

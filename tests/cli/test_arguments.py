@@ -1,8 +1,12 @@
 """Parameters as words of the command line, and the command that continues an interrupted run."""
 
+import re
+
 import pytest
+from typer.testing import CliRunner
 
 from runners.cli.arguments import check_port, joined_parameters, parameter_values, parameter_words, resuming
+from runners.cli.commands import app
 from runners.core.errors import WrkbookError
 
 
@@ -38,3 +42,10 @@ def test_a_port_of_root_is_refused_with_the_ones_to_choose_from():
     with pytest.raises(WrkbookError, match="choose a port from 1024 up"):
         check_port(80)
     assert (check_port(1024), check_port(None)) == (1024, None)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--version", "run"]])
+def test_the_version_names_the_commit_and_nothing_else_happens(arguments):
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 0
+    assert re.fullmatch(r"wrkbook [0-9.]+ \(([0-9a-f]{12}(, with changes)?|not a git checkout)\)\n", shown.output)

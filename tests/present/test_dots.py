@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from matplotlib.figure import Figure
 
 from runners.present.kit.dots import join_dots
-from runners.present.kit.svg import small_svg
+from runners.present.kit.svg import mark, small_svg
 from tests.conftest import examples
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -77,3 +77,13 @@ def test_groups_with_another_clipping_path_between_them_are_not_joined():
     )
     join_dots(root)
     assert [(group.get("clip-path"), len(group)) for group in root] == [("url(#a)", 1), ("url(#b)", 1), ("url(#a)", 3)]
+
+
+def test_marks_of_one_system_that_stand_beside_each_other_say_its_words_once():
+    figure, ax = drawn()
+    for place, (system, words) in enumerate([("a", "1 k/s"), ("a", "1 k/s"), ("a", "2 k/s"), ("b", "2 k/s")]):
+        for line in ax.plot([0, 1], [0, place / 4]):
+            mark(line, system, words)
+    markup = small_svg(figure, "lines", "x")
+    assert re.findall(r'data-system="(\w)"><title>([^<]*)', markup) == [("a", "1 k/s"), ("a", "2 k/s"), ("b", "2 k/s")]
+    assert len(re.findall("<path [^>]*stroke-width:1.5", markup)) == 4

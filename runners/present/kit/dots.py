@@ -31,10 +31,11 @@ def join_dots(root: Element) -> None:
 
 
 def _join_groups(parent: Element) -> None:
-    """Join groups that stand beside each other and have nothing but the same clipping path."""
+    """Join groups that stand beside each other and have the same clipping path, or the same mark (JSON), and nothing else."""
     kept: list[Element] = []
     for child in parent:
-        if kept and child.attrib.keys() == {"clip-path"} and child.attrib == kept[-1].attrib:
+        joins = child.attrib.keys() == {"clip-path"} or (len(child.attrib) == 1 and child.get("id", "").startswith("["))
+        if kept and joins and child.attrib == kept[-1].attrib:
             kept[-1].extend(child)
         else:
             kept.append(child)

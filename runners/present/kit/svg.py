@@ -35,6 +35,7 @@ _OF_THE_PAGE = {
 }
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_AROUND_COMMAND = re.compile(r" ?([A-Za-z]) ?")
 _COLOR = re.compile("|".join(map(re.escape, _OF_THE_PAGE)))
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 _LEFT_OUT = {"metadata", "style", "title"}
@@ -120,6 +121,8 @@ class _Short:
                 found["style"] = _style(value)
             elif name == "clip-path":
                 found[name] = _REFERENCE.sub(lambda match: f"url(#{self._names[match[1]]})", value)
+            elif name == "d":
+                found[name] = _AROUND_COMMAND.sub(r"\1", _rounded(value))
             else:
                 found[name] = _rounded(_UNTURNED.sub("", value))
         return {name: value for name, value in found.items() if value}, title
