@@ -124,6 +124,18 @@ def test_a_report_is_legible_in_every_window(opened, width, scheme):
     assert (ink > ground) == (scheme == "dark")
 
 
+def test_the_table_of_the_answer_shows_all_its_rows_and_a_long_one_of_the_details_scrolls(opened):
+    page = opened()
+    page.evaluate("document.querySelectorAll('main details').forEach(each => each.open = true)")
+    for scrolls, selector in (
+        (False, "main > :not(details) .wb-scroll, main > .wb-scroll"),
+        (True, "main details .wb-scroll"),
+    ):
+        heights = page.locator(selector).evaluate_all("all => all.map(each => each.scrollHeight - each.clientHeight)")
+        assert heights
+        assert (max(heights) > 1) == scrolls
+
+
 def test_a_report_in_print_has_dark_ink_and_no_controls(opened):
     page = opened(scheme="dark")
     page.emulate_media(media="print")

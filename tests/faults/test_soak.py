@@ -12,7 +12,7 @@ import pytest
 from tests.faults.blocks import measured, servers, settings
 from tests.faults.harness import RUN_ID, Observed, run_command
 
-pytestmark = [pytest.mark.servers, pytest.mark.quiet]
+pytestmark = [pytest.mark.servers]
 SOAK_S = 60 * float(os.environ.get("WRKBOOK_SOAK_MINUTES", 60))
 _GROWN_BYTES = 8 << 20
 
