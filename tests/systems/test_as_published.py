@@ -2,13 +2,13 @@
 
 from contextlib import ExitStack
 
-import httpx
 import pytest
 
 from runners.contract.conformance import check, quick_check
 from runners.contract.data import request_body
 from runners.contract.vectors.golden import AS_PUBLISHED
 from runners.systems.catalogue import Catalogue
+from tests import plain_http
 
 pytestmark = pytest.mark.servers
 SERVICES = [
@@ -31,7 +31,7 @@ def urls(launch):
 
 def post(url, service, body):
     path = service.path.replace("{db}", "d").replace("{table}", "t")
-    return httpx.post(f"{url}{path}", content=body)
+    return plain_http.post(f"{url}{path}", content=body)
 
 
 def path_of(codec):

@@ -18,6 +18,7 @@ from runners.systems.catalogue import Catalogue
 from runners.systems.process import ServerProcess
 from runners.systems.server_manifest import pool_size
 from runners.systems.sockets import FIRST_PORT, LOOPBACK
+from tests import plain_http
 from tests.free_ports import free_ports
 from tests.systems.test_postgresql import query
 
@@ -52,7 +53,7 @@ def pair(request, artifacts):
 
 
 def status(server, path):
-    return httpx.get(f"{server.url}{path}", timeout=ANSWER_TIMEOUT_S).status_code
+    return plain_http.get(f"{server.url}{path}", timeout=ANSWER_TIMEOUT_S).status_code
 
 
 def comes_to(server, wanted):
@@ -74,7 +75,7 @@ class Load:
         self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
 
     def _ask(self):
-        with httpx.Client(timeout=ANSWER_TIMEOUT_S) as client:
+        with httpx.Client(timeout=ANSWER_TIMEOUT_S, **plain_http.WITHOUT_TLS) as client:
             while not self._stop.is_set():
                 try:
                     self.seen.append(client.get(f"{self._server.url}/sql2").status_code)
@@ -101,7 +102,7 @@ def test_a_database_killed_under_load_again_and_again_gives_503_and_its_return_w
             os.kill(database.first_pids[0], signal.SIGKILL)
             assert comes_to(server, 503)
             assert status(server, "/text") == 200
-            assert "error" in httpx.get(f"{server.url}/sql1", timeout=ANSWER_TIMEOUT_S).json()
+            assert "error" in plain_http.get(f"{server.url}/sql1", timeout=ANSWER_TIMEOUT_S).json()
             database.end()
             database.launch()
             assert comes_to(server, 200)
