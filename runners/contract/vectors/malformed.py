@@ -75,6 +75,7 @@ _MALFORMED_TEXTS: dict[str, bytes] = {
     "a raw tab": b"\t",
     "a raw NUL": b"\x00",
     "a raw control character": b"\x1f",
+    "a raw control character behind an escape": b"\\n\x1f",
     "a lone high surrogate": rb"\ud800",
     "a lone low surrogate": rb"\udc00",
     "a lone surrogate in capitals": rb"\uDFFF",

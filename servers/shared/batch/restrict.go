@@ -138,7 +138,11 @@ func (p *place) name(text []byte) (again bool) {
 	}
 	plain := string(text)
 	if bytes.IndexByte(text, '\\') >= 0 {
-		if plain = unescaped(text); slices.Contains(names[p.known], plain) {
+		var err error
+		if plain, err = unescaped(text); err != nil {
+			return false // the binding finds it, too, as long as it is not overwritten
+		}
+		if slices.Contains(names[p.known], plain) {
 			return p.name([]byte(plain))
 		}
 		overwrite(text)
@@ -182,7 +186,7 @@ func isMemberName(rest []byte) bool {
 	return false
 }
 
-func unescaped(text []byte) (plain string) {
-	_ = json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &plain) // if it fails, the binding does too
-	return plain
+func unescaped(text []byte) (plain string, err error) {
+	err = json.Unmarshal(append(append([]byte{'"'}, text...), '"'), &plain)
+	return plain, err
 }

@@ -59,7 +59,7 @@ func Refused() (bodies [][]byte) {
 		{Value: "true\x00garbage"}, {Value: "null\x00"}, {Value: "1\f"}, {Value: "true\u00a0"}, {Value: `nul`}, {Value: `1 2`},
 		{Value: `"\ud800"`}, {Value: `"\udc00"`}, {Value: `"\ud800\ue000"`}, {Value: `"\ud800\ud800"`}, {Value: `"\ud800x"`},
 		{Value: `"\u+041"`}, {Value: `"\u00g0"`}, {Value: `"\u004"`}, {Value: `"\x"`}, {Value: "\"\x01\""}, {Value: "\"\xff\""},
-		{Value: "\"\xed\xa0\x80\""}, {Root: "\"\xff\":1,"}, {Root: `"\ud800":1,`}, {Filter: `"x":"\udfff",`}, {Filter: `"x":-00.5,`},
+		{Value: "\"\xed\xa0\x80\""}, {Root: "\"\xff\":1,"}, {Root: `"\ud800":1,`}, {Root: "\"\\n\x01\":1,"}, {Filter: `"x":"\udfff",`}, {Filter: `"x":-00.5,`},
 		{Filter: `"x":["\x"],`}, {Root: `"x":{"\'":1},`}, {Operation: `"x":["\U0041", "\B"],`}, {Body: `"x":[[-, 1]],`}, {Filter: `"x":["\u00g0"],`},
 		{Root: Nested(128) + ","}, {Filter: Nested(123) + ","}, {Root: `"x":[1,],`}, {Root: `,`}, {Root: `"x":1 "y":2,`},
 		{Columns: `,"readColumns":{}`}, {Columns: `,"readColumns":[null]`}, {Columns: `,"operationId":1`}, {Columns: `,`},
