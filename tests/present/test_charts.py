@@ -241,6 +241,16 @@ def test_a_ring_stands_around_the_window_that_it_marks(sample):
             assert ring <= point
 
 
+def test_the_axis_of_two_blocks_has_their_numbers_alone_in_each_panel(sample):
+    trials = sample.trials[sample.trials["block"].isin([1, 2])]
+    systems, workloads = list(trials["system"].unique()), list(trials["workload"].unique())
+    # Of the last system alone, dots stand on one side of their blocks.
+    trials = trials[(trials["workload"] == workloads[0]) | (trials["system"] == systems[-1])]
+    for ax in drawn_panels(curves.stability(trials, sample.cells)):
+        left, right = ax.get_xlim()
+        assert [tick for tick in ax.get_xticks() if left < tick < right] == [1, 2]
+
+
 def test_a_run_without_outliers_has_no_rings(sample):
     steady = sample.trials.assign(throughput_rps=1000.0)
     chart = curves.stability(steady, sample.cells)

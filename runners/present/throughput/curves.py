@@ -134,10 +134,16 @@ def _speed_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_of: 
     # One collection: a strip plot has one for each block and system, thousands in a long run.
     sns.scatterplot(rows, hue="system", hue_order=systems, palette=palette, s=16, alpha=0.75, linewidth=0, **common)
     ax.set_ylim(0, 110)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _block_axis(ax, rows["block"])
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f} %"))
-    ax.set_xlabel("block (in the order measured)")
     ax.set_ylabel("of undisturbed speed")
+
+
+def _block_axis(ax: Axes, blocks: pd.Series) -> None:
+    """Give the axis room for all blocks, also where the dots of a few systems stand on one side of them, and whole numbers."""
+    ax.set_xlim(blocks.min() - 0.6, blocks.max() + 0.6)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("block (in the order measured)")
 
 
 def _beside_each_other(rows: pd.DataFrame, systems: list[str]) -> pd.DataFrame:
@@ -162,9 +168,8 @@ def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_
     ax.plot(odd["place"], odd["offset"], "o", ms=8, mew=1.2, markerfacecolor="none", markeredgecolor=BAD, zorder=3)
     reach = max(3.0, 1.15 * float(rows["offset"].abs().max()))
     ax.set_ylim(-reach, reach)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _block_axis(ax, rows["block"])
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: minus(f"{value:+.0f} %") if value else "0 %"))
-    ax.set_xlabel("block (in the order measured)")
     ax.set_ylabel("from the median")
 
 
