@@ -27,7 +27,7 @@ from runners.generators.registry import GENERATORS
 from runners.generators.reports import result_of
 from runners.stats import histograms
 
-_Bins = tuple[NDArray[np.int32], NDArray[np.int32]]
+_Bins = tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]
 _CELL = ("block", "system", "workload")
 _KEYS = ("block", "system", "server", "codec", "variant", "control", "workload", "workload_name")
 # Columns of the trials that are read also where there is no trial.
@@ -125,8 +125,8 @@ def parse_trials(records: Iterable[TrialRecord]) -> Parts:
             merged = histograms.merge(
                 result.response_time or result.service_time for raw, result in windows if raw.slices is None
             )
-            # Half as large on their way between processes; no time is longer than half an hour.
-            values, counts = (each.astype(np.int32) for each in merged.arrays)
+            # As small as they fit on their way between processes: millions of bins.
+            values, counts = (each.astype(np.min_scalar_type(-1 - int(each.max(initial=0)))) for each in merged.arrays)
             parts.bins.append(((record.block, record.system, record.workload), (values, counts)))
     return parts
 

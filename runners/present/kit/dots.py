@@ -13,7 +13,10 @@ _CIRCLE = "MCCCCCCCCz"
 
 
 def join_dots(root: Element) -> None:
-    """Draw each row of equal dots of an SVG as one path, whose points are round ends of a line without length."""
+    """Replace each row of equal dots of an SVG with one path, and join the groups that hold them.
+
+    A dot of the path is a line without length. Its two ends are round, so it is a circle as wide as the stroke.
+    """
     found = ((each.get("id"), _radius(each)) for each in root.iter() if _tag(each) == "path")
     radii = {f"#{name}": radius for name, radius in found if name and radius}
     for parent in list(root.iter()):
