@@ -157,7 +157,7 @@ class Experiment:
         found = analyse(self.run)
         if not (found.cells["status"] == "ok").any():
             reasons = list(dict.fromkeys(found.cells["status"]))
-            more = f"; and {len(reasons) - 1} more reasons" if len(reasons) > 1 else ""
+            more = f"; and {len(reasons) - 1} more" if len(reasons) > 1 else ""
             raise WrkbookError(
                 f"there is not one sound trial in run {self.run.run_id}: {reasons[0]}{more}",
                 "run ./wrkbook doctor to inspect the machine, ./wrkbook verify to check the servers",

@@ -60,7 +60,7 @@ def validity(results: Results) -> str:
     void = checks[~checks["ok"].astype(bool) & checks["void"].astype(bool)] if len(checks) else checks
     reasons = ordered(void["name"]) if len(void) else []
     trials = len(void.drop_duplicates(["block", "system", "workload"])) if len(void) else 0
-    more = [f"{len(reasons) - _SHOWN_REASONS} more reasons"] if len(reasons) > _SHOWN_REASONS else []
+    more = [f"{len(reasons) - _SHOWN_REASONS} more"] if len(reasons) > _SHOWN_REASONS else []
     parts = [f"{trials} void ({listing([*reasons[:_SHOWN_REASONS], *more])})"] if trials else []
     parts += [f"{made - valid - trials} failed"] if made - valid - trials > 0 else []
     counts = without_control(cells).loc[lambda rows: rows["status"] == "ok", "launches_count"].astype(int)

@@ -121,7 +121,7 @@ def measured_with(monkeypatch, void_for, there=(), budget_minutes=9.0):
     return blocks
 
 
-@pytest.mark.parametrize("why", ["steal", "hosts together"])
+@pytest.mark.parametrize("why", ["steal", "clock", "hosts together"])
 def test_what_the_machine_or_a_late_host_spoilt_in_every_block_is_measured_again_with_all_that_it_is_compared_with(
     monkeypatch, paused_s, why
 ):

@@ -16,7 +16,7 @@ from runners.core.trial_record import TrialRecord
 from runners.machine.topology import parse_cpu_list
 from runners.stats import histograms
 
-SCHEDULE = "schedule"
+SCHEDULE, CLOCK = "schedule", "clock"
 LITTLE_TOLERANCE = 0.05
 """Share of the connections that throughput × mean service time may leave unexplained: more of it is time in the load generator."""
 
@@ -93,10 +93,11 @@ def mean_service_s(result: LoadResult) -> float:
     return histograms.mean(*result.service_time.arrays) * 1e-6
 
 
-DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD, SCHEDULE, TOGETHER})
+DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD, SCHEDULE, CLOCK, TOGETHER})
 """Names of the checks that make a trial void for what the machine, or a late host, did meanwhile: another try may do better.
 
-A single pause of a CPU makes sends late, or a host begin late: 10 ms are 1 % of a window of a second.
+A single pause of a CPU makes sends late, or a host begin late: 10 ms are 1 % of a window of a second. Where others use
+most of a CPU, time slices begin and end late, and the virtual clock with them.
 """
 
 

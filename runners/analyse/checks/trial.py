@@ -7,7 +7,16 @@ import math
 from dataclasses import replace
 from statistics import fmean
 
-from runners.analyse.checks.conditions import little, memory_pressure, offered, other_load, schedule, steal, throttling
+from runners.analyse.checks.conditions import (
+    CLOCK,
+    little,
+    memory_pressure,
+    offered,
+    other_load,
+    schedule,
+    steal,
+    throttling,
+)
 from runners.analyse.checks.hosts import of_hosts
 from runners.analyse.usage import Windows, complete_samples, seen_by_probes
 from runners.core.load import ERRORS_TOLERANCE, LoadResult
@@ -64,11 +73,11 @@ def clock(record: TrialRecord, windows: Windows) -> Check:
     worst = max((result.duration_s / about.ran_s for about, result in sliced), key=lambda share: abs(share - 1))
     late = max(used_s / about.ran_s for about, _ in sliced for used_s in about.late_s.values())
     detail = (
-        f"the load generator's clock showed {worst:.1%} of the time in which it ran; "
+        f"the load generator's clock showed {worst:.1%} of the time in which it ran, and "
         f"{late:.2%} of the CPU's time was used between time slices"
     )
     ok = abs(worst - 1) <= _VIRTUAL_CLOCK_TOLERANCE and late <= _LATE_TOLERANCE
-    return Check("clock", ok, detail, "measure in one piece: -p slices 0", void=True)
+    return Check(CLOCK, ok, detail, "measure in one piece: -p slices 0", void=True)
 
 
 def contract(record: TrialRecord, windows: Windows) -> Check:
