@@ -7,6 +7,7 @@ it was made of: ``key`` holds their digest.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import multiprocessing
 import os
 import shutil
@@ -23,15 +24,15 @@ import pyarrow as pa
 
 from runners.analyse.tables import Parts, Tables, join_parts, parse_trials
 from runners.core.project import PROJECT
-from runners.store.ledger import Run, read_trial
+from runners.store.ledger import Run, read_trials
 
 _FOLDER, _KEY = ".tables", "key"
 _ROOMS_OF_A_PARSER = ("core", "stats", "machine", "generators", "store", "analyse")
-_LEAST_TO_KEEP = 200
-"""Trials from which on tables are kept: fewer are parsed within a second."""
-# With fewer trials, one process has parsed them before others have started.
-_LEAST_FOR_ALL_CPUS = 1000
-_TRIALS_A_TASK = 128
+_LEAST_TO_KEEP = 500_000
+"""Bytes of records from which on tables are kept: fewer, some 200 trials, are parsed within a second."""
+# Of fewer bytes, one process has parsed the records before others have started.
+_LEAST_FOR_ALL_CPUS = 2_500_000
+_BYTES_A_TASK = 300_000
 
 
 def run_tables(run: Run) -> Tables:
@@ -42,8 +43,8 @@ def run_tables(run: Run) -> Tables:
     WrkbookError
         When a record is damaged: it names the file.
     """
-    files = run.trial_files
-    if len(files) < _LEAST_TO_KEEP:
+    files = run.files
+    if _size(files) < _LEAST_TO_KEEP:
         return join_parts(_parse(files))
     key = _digest(files)
     folder = run.folder / _FOLDER
@@ -59,16 +60,24 @@ def run_tables(run: Run) -> Tables:
 
 def _parse(files: list[Path]) -> list[Parts]:
     cpus_count = len(os.sched_getaffinity(0))
-    if len(files) < _LEAST_FOR_ALL_CPUS or cpus_count == 1:
+    if _size(files) < _LEAST_FOR_ALL_CPUS or cpus_count == 1:
         return [_parse_files(files)]
-    tasks = [files[start : start + _TRIALS_A_TASK] for start in range(0, len(files), _TRIALS_A_TASK)]
+    tasks: list[list[Path]] = [[]]
+    for path in files:
+        if _size(tasks[-1]) >= _BYTES_A_TASK:
+            tasks.append([])
+        tasks[-1].append(path)
     # Not a fork: a notebook's kernel has threads.
     with ProcessPoolExecutor(min(cpus_count, len(tasks)), multiprocessing.get_context("forkserver")) as pool:
         return list(pool.map(_parse_files, tasks))
 
 
+def _size(files: list[Path]) -> int:
+    return sum(path.stat().st_size for path in files)
+
+
 def _parse_files(files: list[Path]) -> Parts:
-    return parse_trials(map(read_trial, files))
+    return parse_trials(itertools.chain.from_iterable(map(read_trials, files)))
 
 
 def _digest(files: list[Path]) -> str:

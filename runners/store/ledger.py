@@ -1,7 +1,7 @@
 """The ledger in ``data/raw``: write-once records, the only interface between measuring and analysing.
 
-A run is a folder ``data/raw/<experiment>/<run_id>/`` with ``run.json`` (plan, machine, versions) and one compressed
-JSON record for each trial. Records appear whole or not at all, and are never changed afterwards.
+A run is a folder ``data/raw/<experiment>/<run_id>/`` with ``run.json`` (plan, machine, versions) and ``block-001.jsonl.xz`` …: compressed
+JSON lines, one a trial. A block appears whole or not at all, and is never changed afterwards.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import lzma
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,9 +32,10 @@ REFERENCE = "reference"
 _OF_THE_REFERENCE = re.compile(rf"{REFERENCE}(-\d+)?")
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SEAL = "sha256"
-_REMEASURE = "delete its block's folder: --run-id measures another one in its place"
+_PARTIAL = ".partial-"
+_BLOCK = re.compile(r"block-(\d+)")
+_REMEASURE = "delete this block: --run-id measures another one in its place"
 Model = TypeVar("Model", bound=Record)
-_UNSAFE = re.compile(r"[^A-Za-z0-9+_-]+")
 
 
 def new_run_id(profile: str) -> str:
@@ -115,60 +115,56 @@ class Run:
         WrkbookError
             When the block is there already, or the disk is full or read-only.
         """
-        folder = self.folder / f"block-{number:03d}"
-        partial = self.folder / f".partial-block-{number:03d}"
-        if folder.exists():
-            raise WrkbookError(f"{folder} is there already; records are never overwritten", "use another run-id")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        try:
-            for trial in trials:
-                name = _UNSAFE.sub("-", f"{trial.system}--{trial.workload}")
-                content = {"schema": TRIAL_SCHEMA, **trial.model_dump()}
-                TrialRecord.model_validate(trial.model_dump())
-                sealed = {**content, _SEAL: _digest(content)}
-                write_once(partial / f"{name}.json.xz", lzma.compress(_plain(sealed)))
-            return partial.rename(folder)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
+        lines = [_sealed(trial) for trial in sorted(trials, key=lambda trial: (trial.system, trial.workload))]
+        # A writer that was killed left them.
+        for left in self.folder.glob(f"{_PARTIAL}block-*"):
+            left.unlink()
+        path = self.folder / f"block-{number:03d}.jsonl.xz"
+        write_once(path, lzma.compress(b"".join(lines)))
+        return path
 
     @property
     def blocks(self) -> list[int]:
         """Return the numbers of the stored blocks, in the order in which they were measured."""
-        return [_number(folder) for folder in self._block_folders()]
-
-    def _block_folders(self) -> list[Path]:
-        # By number: as texts, block-1000 stands before block-999.
-        return sorted((path for path in self.folder.glob("block-*") if path.name[6:].isdigit()), key=_number)
+        return sorted({self._number(path) for path in self.files})
 
     @property
-    def trial_files(self) -> list[Path]:
-        """Return the files of all trials, block by block."""
-        return [path for folder in self._block_folders() for path in sorted(folder.glob("*.json.xz"))]
+    def files(self) -> list[Path]:
+        """Return the files of all blocks, block by block: one each, or in runs of earlier versions a folder of one file a trial."""
+        found = [*self.folder.glob("block-*.jsonl.xz"), *self.folder.glob("block-*/*.json.xz")]
+        # By number: as texts, block-1000 stands before block-999.
+        return sorted(found, key=lambda path: (self._number(path), path.name))
+
+    def _number(self, path: Path) -> int:
+        found = _BLOCK.match(path.relative_to(self.folder).parts[0])
+        return int(found[1]) if found else 0
 
     def trials(self) -> Iterator[TrialRecord]:
-        """Yield all trials of the run, block by block; see :func:`read_trial`."""
-        return map(read_trial, self.trial_files)
+        """Yield all trials of the run, block by block; see :func:`read_trials`."""
+        return (trial for path in self.files for trial in read_trials(path))
 
 
-def read_trial(path: Path) -> TrialRecord:
-    """Return the trial of one file.
+def read_trials(path: Path) -> Iterator[TrialRecord]:
+    """Yield the trials of one file, by system and workload.
 
     Raises
     ------
     WrkbookError
-        When the record is truncated, edited into something else, or of another schema: it names the file.
+        When the file is truncated, or a record edited into something else, or of another schema: it names the file.
     """
     try:
-        content: dict[str, Any] = json.loads(lzma.decompress(path.read_bytes()))
+        records: list[dict[str, Any]] = [json.loads(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
     except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
-        raise WrkbookError(f"the record {path} is damaged: {error}", _REMEASURE) from error
-    seal = content.pop(_SEAL, None)
-    known = content.get("schema") in {TRIAL_SCHEMA, *TRIAL_MIGRATIONS}
-    if known and seal != _digest(content):
-        raise WrkbookError(f"the record {path} is not what was measured: it was edited", _REMEASURE)
-    return _validated(TrialRecord, content, path, TRIAL_SCHEMA, TRIAL_MIGRATIONS, _REMEASURE)
+        raise WrkbookError(f"{path} is damaged: {error}", _REMEASURE) from error
+    if not records:
+        raise WrkbookError(f"{path} is damaged: it is empty", _REMEASURE)
+    for content in records:
+        seal = content.pop(_SEAL, None)
+        known = content.get("schema") in {TRIAL_SCHEMA, *TRIAL_MIGRATIONS}
+        if known and seal != _digest(content):
+            of = f"{content.get('system')}, {content.get('workload')}"
+            raise WrkbookError(f"{path} is not what was measured: the record of {of} was edited", _REMEASURE)
+        yield _validated(TrialRecord, content, path, TRIAL_SCHEMA, TRIAL_MIGRATIONS, _REMEASURE)
 
 
 def _validated(
@@ -198,9 +194,11 @@ def runs(experiment: str, base: Path = RAW) -> list[Run]:
     return [Run(experiment, path.parent.name, base) for path in sorted((base / experiment).glob("*/run.json"))]
 
 
-def _number(block: Path) -> int:
-    """Return the number of a block's folder."""
-    return int(block.name.removeprefix("block-"))
+def _sealed(trial: TrialRecord) -> bytes:
+    """Return a trial as one line with its seal, once it has been validated."""
+    content = {"schema": TRIAL_SCHEMA, **trial.model_dump()}
+    TrialRecord.model_validate(trial.model_dump())
+    return _plain({**content, _SEAL: _digest(content)}) + b"\n"
 
 
 def _plain(record: dict[str, Any]) -> bytes:
@@ -221,7 +219,7 @@ def write_once(path: Path, content: bytes) -> None:
         When the file is there already, or the disk is full or read-only; nothing half-written is left.
     """
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{_PARTIAL}{path.name}-")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(content)

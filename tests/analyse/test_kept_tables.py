@@ -42,7 +42,7 @@ def test_kept_tables_are_those_of_the_records(throughputs):
 def test_kept_tables_are_read_without_the_records(tmp_path, monkeypatch):
     run = run_of(tmp_path, RATES)
     first = run_tables(run)
-    monkeypatch.setattr(kept_tables, "read_trial", lambda path: pytest.fail(f"{path} was parsed again"))
+    monkeypatch.setattr(kept_tables, "read_trials", lambda path: pytest.fail(f"{path} was parsed again"))
     assert_same(run_tables(run), first)
 
 
@@ -72,7 +72,7 @@ def test_another_block_makes_the_tables_again(tmp_path):
 def test_an_edited_record_is_refused_though_tables_are_kept(tmp_path):
     run = run_of(tmp_path, RATES)
     run_tables(run)
-    edited, other = run.trial_files[:2]
+    edited, other = run.files[:2]
     edited.write_bytes(other.read_bytes()[:-9])
     with pytest.raises(WrkbookError, match="is damaged"):
         run_tables(run)
@@ -97,7 +97,7 @@ def test_a_ledger_that_cannot_be_written_to_is_read(tmp_path, monkeypatch):
 def test_many_trials_are_parsed_on_all_cpus_into_the_same_tables(tmp_path, monkeypatch):
     run = run_of(tmp_path, RATES)
     monkeypatch.setattr(kept_tables, "_LEAST_FOR_ALL_CPUS", 1)
-    monkeypatch.setattr(kept_tables, "_TRIALS_A_TASK", 2)
+    monkeypatch.setattr(kept_tables, "_BYTES_A_TASK", 1)
     assert_same(run_tables(run), build_tables(run.trials()))
 
 

@@ -59,7 +59,7 @@ def test_the_run_of_the_same_id_comes_before_all_others(made):
 def test_a_damaged_run_is_passed_over_and_named(made):
     made("sound", day=1)
     damaged = made("damaged", day=2)
-    path = sorted(damaged.folder.glob("block-001/*.xz"))[0]
+    path = damaged.files[0]
     path.write_bytes(path.read_bytes()[:100])
     found = chosen(made)
     assert found.run_id == "sound"

@@ -175,7 +175,7 @@ def test_runs_that_are_void_unfinished_damaged_or_the_references_are_no_sessions
     mark_void(measured(tmp_path, 1, 0.5, "void"), void=True)
     (measured(tmp_path, 2, 0.5, "stopped").folder / ".unfinished").touch()
     damaged = measured(tmp_path, 3, 0.5, "damaged")
-    next(damaged.folder.glob("block-001/*.json.xz")).write_bytes(b"")
+    damaged.files[0].write_bytes(b"")
     measured(tmp_path, 4, 0.5, "reference")
     measured(tmp_path, 5, 0.5, "reference-2")
     assert with_sessions(analyse(run)).others == ()

@@ -167,7 +167,7 @@ def test_an_interrupted_run_leaves_no_process_and_goes_on_under_its_id(tmp_path,
     # In the second block, with servers up.
     while not any(child.name() == "bwrap" for child in below) and time.monotonic() < deadline:
         time.sleep(0.05)
-        if list((tmp_path / "raw").rglob("block-001")):
+        if list((tmp_path / "raw").rglob("block-001.*")):
             below = psutil.Process(process.pid).children(recursive=True)
     assert below
     process.send_signal(number)

@@ -213,15 +213,16 @@ def private_cache(folder: Path) -> dict[str, str]:
 
 
 def records(data: Path) -> dict[str, bytes]:
-    """Every record of the ledger by its path; a block that is just being written is none yet."""
-    return {str(path.relative_to(data)): path.read_bytes() for path in sorted(data.rglob("block-*/*.json.xz"))}
+    """Every block of the ledger by its path; one that is just being written is none yet."""
+    return {str(path.relative_to(data)): path.read_bytes() for path in sorted(data.rglob("block-*.jsonl.xz"))}
 
 
 def assert_records_are_sound(data: Path) -> dict[str, bytes]:
-    """Every record of the ledger parses, and its seal holds; returns them all."""
+    """Every record of the ledger parses, and its seal holds; returns the blocks."""
     run = Run(EXPERIMENT, RUN_ID, data / "raw")
     found = records(data)
-    assert len(list(run.trials())) == len(found)
+    assert {record.block for record in run.trials()} == set(run.blocks)
+    assert len(run.blocks) == len(found)
     return found
 
 

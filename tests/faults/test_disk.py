@@ -54,7 +54,7 @@ def test_a_block_that_does_not_fit_on_the_disk_is_not_there_at_all_and_fits_late
         noise = os.urandom(100_000).hex()
         with pytest.raises(WrkbookError, match=r"could not be written: No space left on device[\s\S]*df -h"):
             run.write_block(2, [TRIAL, TRIAL.model_copy(update={"system": "b", "path": noise})])
-        assert sorted(path.name for path in run.folder.iterdir()) == ["block-001", "run.json"]
+        assert sorted(path.name for path in run.folder.iterdir()) == ["block-001.jsonl.xz", "run.json"]
         run.write_block(2, [TRIAL])
         assert len(list(run.trials())) == 2
 
@@ -73,7 +73,7 @@ def test_a_run_on_a_disk_without_any_room_says_so_and_leaves_nothing(tmp_path):
 def test_a_run_whose_disk_fills_up_keeps_what_it_has_and_goes_on_when_there_is_room(tmp_path, cache):
     with small_disk(tmp_path / "disk", "2m") as disk:
         with Observed(run_command(), disk, cache) as run:
-            run.wait_for(lambda: list(disk.rglob("block-001")))
+            run.wait_for(lambda: list(disk.rglob("block-001.*")))
             with (disk / "ballast").open("wb", buffering=0) as ballast, pytest.raises(OSError):  # noqa: PT012
                 while True:
                     ballast.write(bytes(4096))

@@ -16,10 +16,10 @@ from tests.hosts.conftest import ONE_BLOCK, host, on_controller
 @pytest.fixture
 def measured(tmp_path):
     run = Run("02-json-decode", "r1", tmp_path / "there")
-    (run.folder / "block-001").mkdir(parents=True)
-    (run.folder / ".partial-block-002").mkdir()
+    run.folder.mkdir(parents=True)
+    (run.folder / ".partial-block-002.jsonl.xz-x").touch()
     (run.folder / "run.json").write_text("{}")
-    (run.folder / "block-001" / "a.json.xz").write_bytes(b"sealed")
+    (run.folder / "block-001.jsonl.xz").write_bytes(b"sealed")
     return run
 
 
@@ -27,8 +27,8 @@ def test_records_come_back_as_they_were_without_what_is_not_sealed(measured, tmp
     here = Run("02-json-decode", "r1", tmp_path / "here")
     unpack(packed(measured.folder), here)
     found = sorted(str(path.relative_to(here.folder)) for path in here.folder.rglob("*") if path.is_file())
-    assert found == ["block-001/a.json.xz", "run.json"]
-    assert (here.folder / "block-001" / "a.json.xz").read_bytes() == b"sealed"
+    assert found == ["block-001.jsonl.xz", "run.json"]
+    assert (here.folder / "block-001.jsonl.xz").read_bytes() == b"sealed"
     assert [path.name for path in here.folder.parent.iterdir()] == ["r1"]
 
 

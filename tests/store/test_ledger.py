@@ -5,6 +5,7 @@ import json
 import lzma
 import re
 
+import pandas as pd
 import pytest
 from pydantic import ValidationError
 
@@ -41,13 +42,28 @@ def test_blocks_are_read_by_number_beyond_999_too(run):
     assert [found.block for found in run.trials()] == [2, 999, 1000]
 
 
-def test_codecs_whose_names_have_slashes_are_files_of_one_folder_side_by_side(run):
-    run.write_block(1, [TRIAL, changed(system="gin+encoding/json/v2")])
-    assert sorted(path.relative_to(run.folder).as_posix() for path in run.folder.glob("block-*/**/*")) == [
-        "block-001/gin+encoding-json--decode-10.json.xz",
-        "block-001/gin+encoding-json-v2--decode-10.json.xz",
+def test_a_block_is_one_file_of_lines_in_an_order_of_their_own_that_pandas_reads(run):
+    path = run.write_block(1, [changed(system="gin+encoding/json/v2"), TRIAL])
+    assert [found.name for found in run.folder.iterdir() if found != run.folder / "run.json"] == ["block-001.jsonl.xz"]
+    systems = ["gin+encoding/json", "gin+encoding/json/v2"]
+    assert [found.system for found in run.trials()] == systems
+    assert list(pd.read_json(path, lines=True)["system"]) == systems
+
+
+def test_a_run_of_an_earlier_version_with_one_file_a_trial_is_read(run):
+    path = run.write_block(1, [TRIAL, changed(system="drogon")])
+    folder = run.folder / "block-001"
+    folder.mkdir()
+    for line in lzma.decompress(path.read_bytes()).splitlines():
+        (folder / f"{json.loads(line)['system'][:3]}.json.xz").write_bytes(lzma.compress(line))
+    path.unlink()
+    run.write_block(2, [changed(block=2)])
+    assert run.blocks == [1, 2]
+    assert [(found.block, found.system) for found in run.trials()] == [
+        (1, "drogon"),
+        (1, "gin+encoding/json"),
+        (2, "gin+encoding/json"),
     ]
-    assert sorted(found.system for found in run.trials()) == ["gin+encoding/json", "gin+encoding/json/v2"]
 
 
 def test_a_block_is_never_overwritten(run):
@@ -69,9 +85,10 @@ def test_a_block_that_fails_half_way_leaves_nothing(run):
 
 
 def test_what_an_interrupted_write_left_is_replaced(run):
-    (run.folder / ".partial-block-001").mkdir()
+    (run.folder / ".partial-block-001.jsonl.xz-x1").write_bytes(b"half")
     run.write_block(1, [TRIAL])
     assert len(list(run.trials())) == 1
+    assert sorted(path.name for path in run.folder.iterdir()) == ["block-001.jsonl.xz", "run.json"]
 
 
 @pytest.mark.parametrize(
@@ -81,11 +98,12 @@ def test_what_an_interrupted_write_left_is_replaced(run):
         lambda raw: b"",
         lambda raw: raw[:10] + b"\xff" * 30,
         lambda raw: lzma.compress(b'{"schema":'),
+        lambda raw: lzma.compress(b""),
+        lambda raw: lzma.compress(lzma.decompress(raw)[:-9]),
     ],
 )
 def test_a_damaged_record_is_named(run, damage):
-    folder = run.write_block(1, [TRIAL])
-    (path,) = folder.iterdir()
+    path = run.write_block(1, [TRIAL])
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(WrkbookError, match=re.escape(path.name)):
         list(run.trials())
@@ -93,8 +111,7 @@ def test_a_damaged_record_is_named(run, damage):
 
 @pytest.mark.parametrize("edit", [{"block": 2}, {"more": 1}, {"sha256": "0" * 64}])
 def test_an_edited_record_is_named_and_not_used(run, edit):
-    folder = run.write_block(1, [TRIAL])
-    (path,) = folder.iterdir()
+    path = run.write_block(1, [TRIAL])
     record = json.loads(lzma.decompress(path.read_bytes()))
     path.write_bytes(lzma.compress(json.dumps(record | edit).encode()))
     with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*edited"):
@@ -103,8 +120,7 @@ def test_an_edited_record_is_named_and_not_used(run, edit):
 
 @pytest.mark.parametrize("schema", ["wrkbook.trial/0", "wrkbook.trial/4"])
 def test_a_record_of_another_schema_is_named(run, schema):
-    folder = run.write_block(1, [TRIAL])
-    (path,) = folder.iterdir()
+    path = run.write_block(1, [TRIAL])
     path.write_bytes(lzma.compress(json.dumps({"schema": schema}).encode()))
     with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*" + re.escape(schema)):
         list(run.trials())
@@ -135,8 +151,7 @@ def test_writing_to_a_folder_that_is_not_there_tells_what_to_do(tmp_path):
     ],
 )
 def test_a_sealed_record_whose_fields_are_not_those_of_its_schema_is_named_with_the_field(run, edit, told):
-    folder = run.write_block(1, [TRIAL])
-    (path,) = folder.iterdir()
+    path = run.write_block(1, [TRIAL])
     content = json.loads(lzma.decompress(path.read_bytes())) | edit
     del content["sha256"]
     seal = hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
