@@ -26,9 +26,10 @@ def launch_throughputs(windows: pd.DataFrame) -> pd.Series:
 
 def of_cell(throughputs: pd.Series, system: str, workload: str) -> pd.Series:
     """Return the launches of one cell, by block; empty where it has none."""
-    known = throughputs.index.get_level_values
-    rows = throughputs[(known("system") == system) & (known("workload") == workload)]
-    return rows.droplevel(["system", "workload"])
+    try:
+        return throughputs.loc[(system, workload)]
+    except KeyError:
+        return throughputs.iloc[:0].droplevel(["system", "workload"])
 
 
 def compare_sides(first: pd.Series, second: pd.Series, systems_count: int = 2) -> Comparison:

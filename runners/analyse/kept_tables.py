@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from runners.analyse.tables import Parts, Tables, join_parts, parse_trials
 from runners.core.project import PROJECT
@@ -117,7 +118,8 @@ def _keep(tables: Tables, folder: Path, key: str) -> None:
             try:
                 table.to_parquet(path)
                 # Column by column: a second copy of the whole table is half a gigabyte.
-                if not all(pd.read_parquet(path, columns=[name])[name].equals(table[name]) for name in table):
+                stored = pq.ParquetFile(path)
+                if not all(stored.read([name]).to_pandas()[name].equals(table[name]) for name in table):
                     return
             except (ValueError, pa.ArrowException):
                 return

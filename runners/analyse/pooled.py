@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -154,21 +155,26 @@ def pooled_cells(own: pd.DataFrame, others: Sequence[pd.DataFrame]) -> pd.DataFr
     if not others or own.empty or "throughput_low_rps" not in own:
         return found
     stems = _interval_stems(own)
-    tables = [each.set_index(["system", "workload"]) for each in others]
-    for index, cell in own[(own["status"] == "ok") & own["offered_rps"].isna()].iterrows():
+    sound = [
+        {(cell["system"], cell["workload"]): cell for cell in table.to_dict("records") if cell["status"] == "ok"}
+        for table in others
+    ]
+    changed: dict[str, dict[Hashable, object]] = {}
+    for index, cell in own[(own["status"] == "ok") & own["offered_rps"].isna()].to_dict("index").items():
         place = (cell["system"], cell["workload"])
-        same = [table.loc[place] for table in tables if place in table.index]
-        rows = [cell, *(each for each in same if each["status"] == "ok")]
+        rows = [cell, *(cells[place] for cells in sound if place in cells)]
         if len(rows) >= LEAST_SESSIONS:
             for name, value in _pooled_cell(rows, stems).items():
-                found.loc[index, name] = value
+                changed.setdefault(name, {})[index] = value
+    for name, values in changed.items():
+        found.loc[list(values), name] = list(values.values())
     return found
 
 
-def _pooled_cell(rows: Sequence[pd.Series], stems: Mapping[str, tuple[str, str]]) -> dict[str, object]:
+def _pooled_cell(rows: Sequence[Mapping[Hashable, Any]], stems: Mapping[str, tuple[str, str]]) -> dict[str, object]:
     own, changed = rows[0], dict[str, object]()
     for column, (stem, unit) in stems.items():
-        known = [row for row in rows if not {*interval_columns(stem, unit)} - {*row.index}]
+        known = [row for row in rows if row.keys() >= {*interval_columns(stem, unit)}]
         pooled = pool([Estimate(interval_in(row, stem, unit), int(row["launches_count"])) for row in known])
         if pooled is None or pooled.sessions_count < LEAST_SESSIONS:
             continue

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from runners.core.histogram import Histogram
@@ -46,24 +49,31 @@ class Bins(BaseModel):
     ns: list[tuple[int, int]]
 
     @model_validator(mode="after")
-    def _decoded(self) -> Self:
-        if self.hdr and not self.ns:
-            self.ns = histograms.decoded(self.hdr)
+    def _is_readable(self) -> Self:
+        _ = self.in_ns
         return self
 
-    @property
+    @cached_property
+    def in_ns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the values, ascending, and their counts."""
+        if self.hdr and not self.ns:
+            return histograms.decoded(self.hdr)
+        values, counts = np.array(self.ns, dtype=np.int64).reshape(-1, 2).T
+        return values, counts
+
+    @cached_property
     def in_us(self) -> Histogram:
         """Return it in whole microseconds, at least one."""
-        counts: dict[int, int] = {}
-        for value_ns, count in self.ns:
-            value_us = max(1, round(value_ns / 1000))
-            counts[value_us] = counts.get(value_us, 0) + count
-        return Histogram(tuple(counts), tuple(counts.values()))
+        values_ns, counts = self.in_ns
+        values_us, places = np.unique(np.maximum(1, np.rint(values_ns / 1000)).astype(np.int64), return_inverse=True)
+        found = np.zeros(len(values_us), dtype=np.int64)
+        np.add.at(found, places, counts)
+        return Histogram(values_us, found)
 
     @property
     def total_count(self) -> int:
         """Return the number of samples."""
-        return sum(count for _, count in self.ns)
+        return int(self.in_ns[1].sum())
 
 
 class PaceloadReport(BaseModel):
@@ -110,7 +120,8 @@ class PaceloadReport(BaseModel):
     @property
     def late_share(self) -> float:
         """Return the share of the sends that were later than `LATE_S`."""
-        late = sum(count for value_ns, count in self.lateness.ns if value_ns > LATE_S * 1e9)
+        values_ns, counts = self.lateness.in_ns
+        late = int(counts[values_ns > LATE_S * 1e9].sum())
         return late / max(1, self.lateness.total_count)
 
 
@@ -222,7 +233,7 @@ def report_of(stdout: str) -> PaceloadReport:
 def _warnings(report: PaceloadReport, load: Load) -> list[str]:
     found = []
     if load.rate_rps and report.late_share > MOST_LATE_SHARE:
-        p99_us = histograms.percentiles(report.lateness.in_us.values_us, report.lateness.in_us.counts, (99.0,))[0]
+        p99_us = histograms.percentiles(*report.lateness.in_us.arrays, (99.0,))[0]
         found.append(
             f"{report.late_share:.1%} of the sends were more than {LATE_S * 1000:g} ms late (99 % within {p99_us:.0f} µs)"
         )

@@ -188,12 +188,11 @@ def _comparison(row: Mapping[str, Any]) -> list[Cell]:
 def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
     """Return the table of checks: how many held per system and workload, with details and remedies below."""
     names = ordered(frame["name"])
-    groups = []
+    groups, of_cells = [], dict(iter(frame.groupby(["workload", "system", "name"], sort=False)))
     for workload in ordered(frame["workload"]):
-        rows = frame[frame["workload"] == workload]
+        systems = ordered(frame.loc[frame["workload"] == workload, "system"])
         lines = [
-            [Cell(system), *(_light(rows[(rows["system"] == system) & (rows["name"] == name)]) for name in names)]
-            for system in ordered(rows["system"])
+            [Cell(system), *(_light(of_cells.get((workload, system, name))) for name in names)] for system in systems
         ]
         groups.append(Group(workload_title(cells, workload), lines))
     lights = table("Checks of every trial: how many held", [("system", ""), *((name, "") for name in names)], groups)
@@ -222,8 +221,8 @@ def _finding(name: str, void: bool, advice: str, rows: pd.DataFrame) -> list[Cel
     ]
 
 
-def _light(rows: pd.DataFrame) -> Cell:
-    if rows.empty:
+def _light(rows: pd.DataFrame | None) -> Cell:
+    if rows is None:
         return Cell("–")
     held = f"{int(rows['ok'].sum())} of {len(rows)}"
     void = int((~rows["ok"].astype(bool) & rows["void"].astype(bool)).sum())
