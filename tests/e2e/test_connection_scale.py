@@ -19,7 +19,7 @@ SMALL = (
     "10",
     "-p",
     "max_blocks",
-    "2",
+    "1",
 )
 RUN = "05-connection-scale/scale-e2e"
 

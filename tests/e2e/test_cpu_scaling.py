@@ -11,7 +11,7 @@ from tests.e2e.conftest import wrkbook
 
 pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 EXPERIMENT = "09-cpu-scaling"
-SMALL = ("-p", "systems", "drogon+simdjson,gin+encoding/json", "-p", "workloads", "decode", "-p", "max_blocks", "2")
+SMALL = ("-p", "systems", "drogon+simdjson,gin+encoding/json", "-p", "workloads", "decode", "-p", "max_blocks", "1")
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,9 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 
-import psutil
 import pytest
 
 from runners.analyse.checks.conditions import DISTURBANCES
@@ -155,32 +152,6 @@ def test_papermill_alone_gives_the_same_cells(tmp_path):
     summary = json.loads((tmp_path / "processed/01-ping/alone/summary.json").read_text())
     assert {cell["system"] for cell in summary["cells"]} == {"haproxy-return", "control"}
     assert (tmp_path / "out.ipynb").exists()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
-def test_an_interrupted_run_leaves_no_process_and_goes_on_under_its_id(tmp_path, number):
-    env = {**os.environ, "WRKBOOK_DATA": str(tmp_path)}
-    command = [PROJECT / "wrkbook", "run", "01", "--profile", "quick", "--run-id", "stopped", *QUICK]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
-    deadline = time.monotonic() + 120
-    below: list[psutil.Process] = []
-    # In the second block, with servers up.
-    while not any(child.name() == "bwrap" for child in below) and time.monotonic() < deadline:
-        time.sleep(0.05)
-        if list((tmp_path / "raw").rglob("block-001.*")):
-            below = psutil.Process(process.pid).children(recursive=True)
-    assert below
-    process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted" in output
-    assert "Run stopped was interrupted in 01-ping. To continue it:\n  ./wrkbook run 01-ping --run-id stopped" in output
-    assert not psutil.wait_procs(below, timeout=10)[1]
-    assert not list(tmp_path.rglob(".partial*"))
-    again = wrkbook("run", "01", "--profile", "quick", "--run-id", "stopped", *QUICK, data=tmp_path)
-    assert again.returncode == 0, again.stderr[-2000:]
-    assert "Run stopped goes on: it keeps 1 complete block; block 2 starts again." in again.stderr
-    assert len(list((tmp_path / "raw/01-ping/stopped").glob("block-*"))) == 2
 
 
 def test_the_published_table_is_filled_in_and_the_limit_of_each_column_is_named(quick_run, page_of):

@@ -226,11 +226,12 @@ def assert_records_are_sound(data: Path) -> dict[str, bytes]:
     return found
 
 
-def assert_goes_on(data: Path, env: Mapping[str, str], kept: Mapping[str, bytes], command: list | None = None) -> None:
-    """The same run-id completes the run: what was measured stays as it is, and the rest is measured once."""
+def assert_goes_on(data: Path, env: Mapping[str, str], kept: Mapping[str, bytes], command: list | None = None) -> str:
+    """The same run-id completes the run: what was measured stays as it is, and the rest is measured once; returns what it said."""
     with Observed(command or run_command(), data, env) as again:
         reported = again.measured_well()
         again.assert_nothing_is_left(set())
+        said = again.output
     found = assert_records_are_sound(data)
     assert {path: found.get(path) for path in kept} == dict(kept)
     blocks = [record.block for record in Run(EXPERIMENT, RUN_ID, data / "raw").trials()]
@@ -242,6 +243,7 @@ def assert_goes_on(data: Path, env: Mapping[str, str], kept: Mapping[str, bytes]
     ]
     assert list((data / "raw").rglob(".partial*")) == []
     assert (data / "processed" / EXPERIMENT / RUN_ID / "report.html").exists() == reported
+    return said
 
 
 def send(process: psutil.Process | subprocess.Popen, number: signal.Signals) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.conftest import FULL
 from tests.faults.harness import (
+    EXPERIMENT,
+    RUN_ID,
     Observed,
     assert_goes_on,
     assert_records_are_sound,
@@ -54,6 +56,24 @@ def test_a_signal_at_any_moment_loses_nothing_and_leaves_nothing(
             _assert_ending(victim, number, status, run.output, started=bool(kernels))
     assert kept.items() <= assert_records_are_sound(tmp_path).items()
     assert_goes_on(tmp_path, cache, kept)
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_then_what_it_keeps(tmp_path, cache):
+    with Observed(run_command(), tmp_path, cache) as run:
+        # In the second block, with servers up.
+        assert run.wait_for(lambda: list(tmp_path.rglob("block-001.*")) and run.named("bwrap"))
+        kept = assert_records_are_sound(tmp_path)
+        send(run.process, signal.SIGINT)
+        assert run.wait(60) == 130
+        run.assert_nothing_is_left(set())
+        assert (
+            f"Run {RUN_ID} was interrupted in {EXPERIMENT}. To continue it:\n  ./wrkbook run {EXPERIMENT} "
+            in run.output
+        )
+    assert not list(tmp_path.rglob(".partial*"))
+    assert f"Run {RUN_ID} goes on: it keeps 1 complete block; block 2 starts again." in assert_goes_on(
+        tmp_path, cache, kept
+    )
 
 
 def _assert_ending(victim, number, status, output, *, started):

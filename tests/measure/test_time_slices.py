@@ -9,6 +9,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from runners.analyse.checks.conditions import DISTURBANCES
 from runners.analyse.tables import build_tables, load_results, measured_windows
 from runners.analyse.usage import window_usage
 from runners.core.parameters import Profile
@@ -31,8 +32,6 @@ pytestmark = [pytest.mark.servers, pytest.mark.quiet]
 MOST_LATE = 0.05
 """Of a window: to stop many threads takes time itself."""
 SHORT = Profile(0.1, 0.4, 2, 1, 1, 1.0, "for tests", slice_s=0.02)
-# A suspended process stays on a CPU that others use for longer, which the clock shows: that is the machine's doing, too.
-OF_THE_MACHINE = {"other load", "steal", "clock"}
 
 
 class FailingWrk(Wrk):
@@ -135,7 +134,7 @@ def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one
     tables = build_tables(records)
     failed = tables.checks[~tables.checks["ok"].astype(bool)]
     others, wrong = set(failed["name"]) & {"other load", "steal"}, failed[failed["void"].astype(bool)]
-    wrong = wrong[~wrong["name"].isin(OF_THE_MACHINE if others else ())]
+    wrong = wrong[~wrong["name"].isin(DISTURBANCES if others else ())]
     assert wrong.empty, wrong[["system", "workload", "name", "detail"]].to_string()
     assert (tables.checks["name"] == "clock").sum() == len(records)
     for row in server_usage(records):

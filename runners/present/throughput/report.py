@@ -31,7 +31,7 @@ from runners.present.kit.frames import (
 from runners.present.kit.markup import Fragment
 from runners.present.kit.standing import Standing, rate
 from runners.present.kit.theme import Chart
-from runners.present.kit.wording import MOST_CONCLUSIONS, few
+from runners.present.kit.wording import MOST_CONCLUSIONS, few, sentence
 from runners.present.throughput import charts, tuning
 from runners.present.throughput.workloads import (
     LIMIT,
@@ -62,13 +62,15 @@ def answer(results: Results) -> str:
         why = f"{leader} {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
         names = found.not_behind if len(found.not_behind) == _PAIR else [leader, f"{len(found.not_behind) - 1} more"]
         return f"{listing(names)} are not told apart at {workload}: {why}."
-    last = found.behind[-1]
-    shown = list(dict.fromkeys([found.behind[0], last])) if len(found.not_behind) == 1 else [last]
+    # The next, and the slowest.
+    shown = dict.fromkeys([found.behind[0], found.behind[-1]])
     by = [(lead.bound, lead.briefly(name)) for name in shown if (lead := found.ratio(name))]
-    words = listing([text for _, text in by])
     if len(found.not_behind) == 1:
+        words = listing([text for _, text in by])
         return f"{leader} is fastest at {workload}{'' if any(bound for bound, _ in by) else cpus}: {words}."
-    return f"{few(found.not_behind)} lead at {workload}, not told apart: {words}."
+    first, *more = [text for _, text in by]
+    told = f"{few(found.not_behind)} lead at {workload}, not told apart: {first}"
+    return sentence(told, *(f" and {text}" for text in more))
 
 
 def _on_cpus(results: Results) -> str:
@@ -164,8 +166,8 @@ def within_servers(results: Results) -> list[str]:
     if not pairs:
         return []
     server, names, ratio = max(pairs, key=lambda pair: pair[2].value)
-    found = f"at {title(results, workload)} it serves {ratio.than(names[-1])}"
-    return [f"With {server}, choose {names[0]}: {found}, this pair alone."]
+    found = f"{ratio.than(names[-1])} at {title(results, workload)}"
+    return [f"With {server}, {names[0]} serves {found}, this pair alone."]
 
 
 def floor(results: Results) -> list[str]:
