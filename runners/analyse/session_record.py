@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from runners.analyse.pooled import Session, ratio_over
-from runners.analyse.sessions import complete_runs, groups, session_of, usable
+from runners.analyse.pooled import ratio_over
+from runners.analyse.results import Results
+from runners.analyse.sessions import complete_runs, groups, usable
 from runners.core.project import RAW
 from runners.core.records import CONTROL, SMOKE_PROFILE
 from runners.stats.pooling import LEAST_SESSIONS
@@ -18,6 +20,25 @@ from runners.stats.pooling import LEAST_SESSIONS
 FORWARD, LEFT_OUT = "forward", "left out"
 """An interval of the sessions before one, and of all others."""
 COLUMNS = ["experiment", "run_id", "workload", "system_a", "system_b", "kind", "sessions_count", "inside"]
+
+
+@dataclass(frozen=True)
+class Launches:
+    """The throughputs of a session's launches, as :func:`runners.analyse.comparisons.launch_throughputs` returns them.
+
+    `fixed_rate` are the workloads in which a throughput is the rate that was offered.
+    """
+
+    run_id: str
+    throughputs: pd.Series
+    fixed_rate: frozenset[str]
+
+    @classmethod
+    def of(cls, results: Results) -> Launches:
+        """Return those of a run; its cells are not made for them."""
+        trials = results.trials
+        offered = trials.loc[trials["offered_rps"].notna(), "workload"]
+        return cls(results.run.run_id, results.throughputs, frozenset(map(str, offered.unique())))
 
 
 def session_record(experiments: Sequence[str], base: Path = RAW, *, reference: bool = False) -> pd.DataFrame:
@@ -34,11 +55,11 @@ def session_record(experiments: Sequence[str], base: Path = RAW, *, reference: b
     for experiment in experiments:
         for group in groups(complete_runs(experiment, base, reference=reference)):
             if len(group) > 1 and group[0].manifest.profile != SMOKE_PROFILE:
-                rows += [(experiment, *row) for row in held([session_of(each) for each in usable(group)])]
+                rows += [(experiment, *row) for row in held([Launches.of(each) for each in usable(group)])]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def held(sessions: Sequence[Session]) -> Iterator[tuple[str, str, str, str, str, int, bool]]:
+def held(sessions: Sequence[Launches]) -> Iterator[tuple[str, str, str, str, str, int, bool]]:
     """Yield the rows of :func:`session_record` of one measurement, without the experiment; sessions are the oldest first."""
     for place, session in enumerate(sessions):
         stated = {FORWARD: sessions[:place], LEFT_OUT: [*sessions[:place], *sessions[place + 1 :]]}
@@ -49,7 +70,7 @@ def held(sessions: Sequence[Session]) -> Iterator[tuple[str, str, str, str, str,
                     yield session.run_id, workload, a, b, kind, count, inside
 
 
-def _held(others: Sequence[Session], session: Session) -> Iterator[tuple[str, str, str, bool]]:
+def _held(others: Sequence[Launches], session: Launches) -> Iterator[tuple[str, str, str, bool]]:
     throughputs = [each.throughputs for each in others]
     for workload, systems in _systems(others).items():
         leader = systems[0]
@@ -61,11 +82,10 @@ def _held(others: Sequence[Session], session: Session) -> Iterator[tuple[str, st
                 yield workload, system, leader, inside
 
 
-def _systems(sessions: Sequence[Session]) -> dict[str, list[str]]:
+def _systems(sessions: Sequence[Launches]) -> dict[str, list[str]]:
     """Return workload → its systems, the fastest over all sessions first; without the control, and workloads at a fixed rate."""
     logs = pd.concat([np.log(each.throughputs) for each in sessions])
     means = logs.groupby(["workload", "system"]).mean().drop(CONTROL, level="system", errors="ignore")
     ranked = means.sort_values(ascending=False).reset_index()
-    cells = sessions[-1].cells
-    offered = set(cells.loc[cells["offered_rps"].notna(), "workload"]) if "offered_rps" in cells else set()
-    return {str(name): list(rows["system"]) for name, rows in ranked.groupby("workload") if name not in offered}
+    fixed = sessions[-1].fixed_rate
+    return {str(name): list(rows["system"]) for name, rows in ranked.groupby("workload") if name not in fixed}
