@@ -155,7 +155,7 @@ def test_a_sealed_record_whose_fields_are_not_those_of_its_schema_is_named_with_
     content = json.loads(lzma.decompress(path.read_bytes())) | edit
     del content["sha256"]
     seal = hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).hexdigest()
-    path.write_bytes(lzma.compress(json.dumps(content | {"sha256": seal}).encode()))
+    path.write_bytes(lzma.compress(json.dumps(content | {"sha256": seal}, separators=(",", ":")).encode()))
     with pytest.raises(WrkbookError, match=re.escape(path.name) + ".*" + told):
         list(run.trials())
 
