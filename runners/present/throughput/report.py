@@ -31,7 +31,7 @@ from runners.present.kit.frames import (
 from runners.present.kit.markup import Fragment
 from runners.present.kit.standing import Standing, rate
 from runners.present.kit.theme import Chart
-from runners.present.kit.wording import MOST_CONCLUSIONS, few, sentence
+from runners.present.kit.wording import MOST_CONCLUSIONS, few
 from runners.present.throughput import charts, tuning
 from runners.present.throughput.workloads import (
     LIMIT,
@@ -62,15 +62,13 @@ def answer(results: Results) -> str:
         why = f"{leader} {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
         names = found.not_behind if len(found.not_behind) == _PAIR else [leader, f"{len(found.not_behind) - 1} more"]
         return f"{listing(names)} are not told apart at {workload}: {why}."
-    # The next, and the slowest.
-    shown = dict.fromkeys([found.behind[0], found.behind[-1]])
+    following, last = found.behind[0], found.behind[-1]
+    shown = dict.fromkeys([following, last] if len(found.not_behind) == 1 else [following])
     by = [(lead.bound, lead.briefly(name)) for name in shown if (lead := found.ratio(name))]
+    words = listing([text for _, text in by])
     if len(found.not_behind) == 1:
-        words = listing([text for _, text in by])
         return f"{leader} is fastest at {workload}{'' if any(bound for bound, _ in by) else cpus}: {words}."
-    first, *more = [text for _, text in by]
-    told = f"{few(found.not_behind)} lead at {workload}, not told apart: {first}"
-    return sentence(told, *(f" and {text}" for text in more))
+    return f"{few(found.not_behind)} lead at {workload}, not told apart: {words}."
 
 
 def _on_cpus(results: Results) -> str:
