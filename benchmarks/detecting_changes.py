@@ -1,10 +1,10 @@
 """Show how often a change of 2 % is found, and how often one where there is none: by wrkbook, and by what people do today.
 
 ``.venv/bin/python benchmarks/detecting_changes.py measure --tries 40`` measures for hours, and goes on where it was interrupted.
-``.venv/bin/python benchmarks/detecting_changes.py table`` prints the table of docs/validity.md from what there is.
+``.venv/bin/python benchmarks/detecting_changes.py table`` prints the table from what there is.
 
-Each try compares a small server with itself under another name, and with one that spends a little more CPU time on a request: 0.13 µs at
-the highest clock, twice that under load, about 2 %. The table says how much it was. Three methods decide, one after the other within the
+Each try compares a small server with itself under another name, and with one that spends a little more CPU time on a request: 0.13 µs
+at the highest clock, meant to be about 2 %. The table says how much it was. Three methods decide, one after the other within the
 same minutes:
 
 - wrkbook: both in the same blocks, with the control and the border of ``compare REVISION..``;

@@ -13,6 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -116,10 +117,15 @@ class Run:
         WrkbookError
             When the block is there already, or the disk is full or read-only.
         """
+        if number in self.blocks:
+            raise WrkbookError(
+                f"block {number} of {self.folder} is there already; records are never overwritten", "use another run-id"
+            )
         lines = [_sealed(trial) for trial in sorted(trials, key=lambda trial: (trial.system, trial.workload))]
         # A writer that was killed left them.
         for left in self.folder.glob(f"{_PARTIAL}block-*"):
-            left.unlink()
+            with suppress(OSError):
+                left.unlink()
         path = self.folder / f"block-{number:03d}.jsonl.xz"
         write_once(path, lzma.compress(b"".join(lines)))
         return path
@@ -131,7 +137,7 @@ class Run:
 
     @property
     def files(self) -> list[Path]:
-        """Return the files of all blocks, block by block: one each, or in runs of earlier versions a folder of one file a trial."""
+        """Return the files of all blocks, block by block: one for each block, or for each trial in runs of earlier versions."""
         found = [*self.folder.glob("block-*.jsonl.xz"), *self.folder.glob("block-*/*.json.xz")]
         # By number: as texts, block-1000 stands before block-999.
         return sorted(found, key=lambda path: (self._number(path), path.name))

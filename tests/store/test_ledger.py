@@ -57,6 +57,8 @@ def test_a_run_of_an_earlier_version_with_one_file_a_trial_is_read(run):
     for line in lzma.decompress(path.read_bytes()).splitlines():
         (folder / f"{json.loads(line)['system'][:3]}.json.xz").write_bytes(lzma.compress(line))
     path.unlink()
+    with pytest.raises(WrkbookError, match="never overwritten"):
+        run.write_block(1, [TRIAL])
     run.write_block(2, [changed(block=2)])
     assert run.blocks == [1, 2]
     assert [(found.block, found.system) for found in run.trials()] == [
