@@ -123,20 +123,22 @@ def _verdict(row: Mapping[str, Any]) -> Cell:
 
 def statement(row: Mapping[str, Any]) -> str:
     """Return a claim as a statement about cells, for example ``p99: a < b at decode-1``."""
-    if not row["cells"]:
-        return "–"
-    metric = metric_words(str(row["metric"]))
+    return f"{metric_words(str(row['metric']))}: {compared(row)}" if row["cells"] else "–"
+
+
+def compared(row: Mapping[str, Any]) -> str:
+    """Return the cells of a claim, and how it compares them, for example ``a < b at decode-1``."""
     if len(row["cells"]) == 1:
-        return f"{metric}: {' at '.join(row['cells'][0])}"
+        return " at ".join(row["cells"][0])
     systems, workloads = ([cell[part] for cell in row["cells"]] for part in (0, 1))
     same = {"system": len(set(systems)) == 1, "workload": len(set(workloads)) == 1}
     names = workloads if same["system"] else systems if same["workload"] else [f"{s} at {w}" for s, w in row["cells"]]
     where = f" of {systems[0]}" if same["system"] else f" at {workloads[0]}" if same["workload"] else ""
     if pd.notna(row["within_ratio"]):
-        return f"{metric}: {' ≈ '.join(names)}{where}, within a factor of {row['within_ratio']:g}"
+        return f"{' ≈ '.join(names)}{where}, within a factor of {row['within_ratio']:g}"
     between = _BETWEEN[row["kind"]]
     said = f"{names[0]}{between}{', '.join(names[1:])}" if row["kind"] in ("least", "most") else between.join(names)
-    return f"{metric}: {said}{where}"
+    return f"{said}{where}"
 
 
 def metric_words(metric: str) -> str:

@@ -20,7 +20,7 @@ from runners.analyse.claims.review import ReviewedClaims
 from runners.analyse.claims.run_selection import SelectedRun
 from runners.core.units import RATIOS, amount, listing, shortlist, times
 from runners.present.claims import charts, tables
-from runners.present.claims.register_table import statement
+from runners.present.claims.register_table import compared, metric_words
 from runners.present.claims.tables import statements
 from runners.present.how_sure import validity
 from runners.present.kit.markup import Fragment
@@ -101,7 +101,7 @@ def not_reproduced(reviewed: ReviewedClaims) -> list[str]:
     found = []
     for row in sized.iloc[:_MOST_NOT_REPRODUCED].to_dict("records"):
         published, measured = (_direction(row[name]) for name in ("published", "measured"))
-        what = statement(row).replace(": ", " of ", 1)
+        what = f"{metric_words(str(row['metric']))} of {compared(row)}"
         found.append(f"Not reproduced: {what}, published {published}, here {measured}.")
     return found
 
