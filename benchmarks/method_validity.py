@@ -2,7 +2,7 @@
 
 ``.venv/bin/python benchmarks/method_validity.py simulate`` prints the simulated tables of docs/validity.md, in about a minute.
 ``.venv/bin/python benchmarks/method_validity.py measure --minutes 60`` prints a row of its measured table. It measures one small
-server under four names: plain, plain again, the control of plain, and burning, which spends 0.35 µs more of CPU time on a request.
+server under four names: plain, plain again, the control of plain, and burning, which spends nominally 0.35 µs more on a request.
 Then it decides as a run would, many times. ``--minutes 0 --run-id ID`` decides again, from the blocks that are there.
 """
 
