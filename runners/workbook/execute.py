@@ -39,23 +39,26 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
         After an interrupt, when the notebook's kernel has ended its servers.
     """
     failure: list[BaseException] = []
+    # Not the thread itself is waited for: an interrupt during join() makes Python 3.11 take a thread for ended that still runs.
+    ended = threading.Event()
 
     def work() -> None:
         try:
             _papermill(notebook, parameters, output)
         except BaseException as error:
             failure.append(error)
+        finally:
+            ended.set()
 
     with _environment(measuring), orphans_ended():
         _import_all()
         # In a thread of its own, so that an interrupt reaches this one, which can then tell the kernel to stop.
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
         try:
-            while thread.is_alive():
-                thread.join(0.2)
+            threading.Thread(target=work, daemon=True).start()
+            while not ended.wait(0.2):
+                pass
         except KeyboardInterrupt:
-            _stop(thread)
+            _stop(ended)
             raise
     if failure:
         raise _readable(notebook, failure[0])
@@ -91,14 +94,15 @@ def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
         )
 
 
-def _stop(thread: threading.Thread) -> None:
+def _stop(ended: threading.Event) -> None:
     """Interrupt the kernels below this process; kill those that do not end: their servers end with them."""
     for number in (signal.SIGINT, signal.SIGKILL):
         # Searched each time: one that was just being started was not there before, and between two cells none hears SIGINT.
         for child in psutil.Process().children():
             if "ipykernel_launcher" in " ".join(_command_line(child)):
                 _send(child, number)
-        thread.join(_END_TIMEOUT_S)
+        if ended.wait(_END_TIMEOUT_S):
+            break
 
 
 def _readable(notebook: str, error: BaseException) -> BaseException:

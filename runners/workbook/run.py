@@ -176,7 +176,8 @@ def rebuild_comparisons(run_ids: Sequence[str]) -> None:
 
 def _into(target: Path, notebook: str, values: dict[str, Any], *, measuring: bool) -> None:
     """Execute a notebook, and put it into the folder `target` when it has ended well."""
-    with tempfile.TemporaryDirectory(prefix="wrkbook-") as folder:
+    # After an interrupt that a kernel did not hear, its notebook may still be written.
+    with tempfile.TemporaryDirectory(prefix="wrkbook-", ignore_cleanup_errors=True) as folder:
         executed = Path(folder) / "notebook.ipynb"
         execute(notebook, values, executed, measuring=measuring)
         target.mkdir(parents=True, exist_ok=True)

@@ -48,6 +48,21 @@ def test_a_kernel_that_is_interrupted_while_it_starts_ends_at_once_and_says_noth
     assert (kernel.returncode, output) == (-signal.SIGINT, "")
 
 
+def test_an_interrupt_waits_until_the_notebook_has_ended(monkeypatch):
+    """It ended the kernel without waiting: what was still being written could turn the interrupt into another error."""
+    ended = []
+
+    def papermill(*_):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.5)
+        ended.append(True)
+
+    monkeypatch.setattr(execute, "_papermill", papermill)
+    with pytest.raises(KeyboardInterrupt):
+        execute.execute("01-ping", {}, Path("nowhere.ipynb"))
+    assert ended
+
+
 @pytest.mark.parametrize("count", [0, 132])
 def test_the_kernel_is_told_whether_its_standard_error_reaches_a_terminal(monkeypatch, count):
     told = []
