@@ -25,6 +25,7 @@ TABLES = ("trials", "latency", "usage", "checks")
 """Names of the :class:`runners.analyse.tables.Tables` that are written as Parquet."""
 # The label of a workload says as much as its columns, and the warnings as much as the remarks.
 _NOT_IN_SUMMARY = workload_columns(Workload("")).keys() - {"workload"} | {"remarks", "planned_workload", "shade"}
+_DIGITS = 9  # far more than any number is known to, and half of what a float is written with
 _PAIR = ("workload", "system_a", "system_b")
 _INTERVALS = [("throughput", "_rps"), ("cpu_per_request", "_s")]
 _INTERVALS += [(percentile_column(percentile).removesuffix("_s"), "_s") for percentile in PERCENTILES]
@@ -135,14 +136,16 @@ def _cell(row: pd.Series) -> dict[str, Any]:
 
 
 def _checks(checks: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each check of each cell: whether it held in all trials, and its last finding, or the last one of a failure."""
+    """Return each check: how many trials it looked at, and each cell in which it failed with its last finding there."""
     found = []
-    for (system, workload, name), rows in checks.groupby(["system", "workload", "name"], sort=False):
+    for name, rows in checks.groupby("name", sort=False):
         failed = rows[~rows["ok"].astype(bool)]
-        told = (rows if failed.empty else failed).iloc[-1]
-        counts = {"ok": failed.empty, "trials_count": len(rows), "failed_count": len(failed)}
-        about = {"system": system, "workload": workload, "name": name, **counts}
-        found.append(about | {name: told[name] for name in ("void", "block", "detail", "advice")})
+        cells = [
+            {"system": system, "workload": workload, "failed_count": len(own)}
+            | {column: own.iloc[-1][column] for column in ("void", "block", "detail", "advice")}
+            for (system, workload), own in failed.groupby(["system", "workload"], sort=False)
+        ]
+        found.append({"name": name, "trials_count": len(rows), "failed_count": len(failed), "failed": cells})
     return found
 
 
@@ -182,7 +185,7 @@ def _quantity(row: pd.Series, name: str) -> Quantity:
 
 
 def _plain(value: object) -> object:
-    """Return plain JSON values: numpy's scalars as Python's, NaN and infinity as null."""
+    """Return plain JSON values: numpy's scalars as Python's, numbers to nine digits, NaN and infinity as null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -191,4 +194,4 @@ def _plain(value: object) -> object:
         value = value.item()
     if value is pd.NaT or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    return value
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 TRIAL_SCHEMA = "wrkbook.trial/11"
 RUN_SCHEMA = "wrkbook.run/11"
-SUMMARY_SCHEMA = "wrkbook.summary/6"
+SUMMARY_SCHEMA = "wrkbook.summary/7"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
 CONTROL = "control"

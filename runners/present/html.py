@@ -21,8 +21,8 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from traitlets.config import Config
 
 from runners.present.kit.folding import fold, leave_out_empty
-from runners.present.kit.markup import REPORT, TEMPLATES, style, unbroken
-from runners.present.kit.svg import keep_inert
+from runners.present.kit.markup import LEFT, REPORT, TEMPLATES, style, unbroken
+from runners.present.kit.svg import keep_inert, share_styles
 
 _PNG, _WEBP = (f"data:image/{kind};base64," for kind in ("png", "webp"))
 HIDDEN_TAG = "hide-report"
@@ -73,11 +73,12 @@ def write_report(
     """
     body = _body(notebook_path)
     contents = _prepare(body)
+    drawn = share_styles(body)
     page = render(
         "report.html.j2",
         title=title,
         kind="report",
-        extra_style=HtmlFormatter(style="bw").get_style_defs(".code .highlight"),
+        extra_style="\n".join([HtmlFormatter(style="bw").get_style_defs(".code .highlight"), drawn]),
         headline=headline,
         facts=list((facts or {}).items()),
         links=[(name, relative_link(target)) for name, target in (links or {}).items()],
@@ -158,6 +159,9 @@ def _prepare(body: BeautifulSoup) -> list[Entry]:
             image.replace_with(f"[image: {image.get('alt', '')}]")
     for anchor in body.select("a.anchor-link"):
         anchor.decompose()
+    for tag in body.select(".wb-table [style]"):
+        if f' style="{tag["style"]}"' == LEFT:
+            del tag["style"]
     if first := body.find("h1"):
         first.decompose()
     leave_out_empty(body)

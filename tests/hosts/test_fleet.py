@@ -45,10 +45,16 @@ def test_a_truncated_archive_leaves_nothing(measured, tmp_path):
     assert not list(here.folder.parent.iterdir())
 
 
-def test_an_archive_that_leaves_its_folder_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("../outside", tarfile.REGTYPE), ("..", tarfile.REGTYPE), ("run.json", tarfile.SYMTYPE), ("in", tarfile.DIRTYPE)],
+)
+def test_an_archive_with_other_things_than_files_of_a_run_is_refused(tmp_path, name, kind):
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo("../outside"), io.BytesIO())
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, "/etc/passwd" if kind == tarfile.SYMTYPE else ""
+        archive.addfile(member, io.BytesIO())
     with pytest.raises(WrkbookError, match="did not come whole"):
         unpack(made.getvalue(), Run("02-json-decode", "r1", tmp_path))
     assert not (tmp_path / "outside").exists()

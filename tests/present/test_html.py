@@ -14,6 +14,7 @@ from runners.core.units import RATIOS, quantity_parts
 from runners.present.answer import answer_line, said
 from runners.present.html import relative_link, write_report
 from runners.present.kit.markup import REPORT, TEMPLATES, table, unbroken
+from runners.present.kit.svg import share_styles
 from runners.present.kit.wording import Narrative
 from runners.present.limits import limits
 from runners.present.throughput import charts, curves, report, tables
@@ -316,3 +317,22 @@ def test_outputs_are_shown_escaped_or_not_at_all(page):
 def test_links_are_relative_paths(target):
     with pytest.raises(ValueError, match="not a relative path"):
         relative_link(target)
+
+
+def test_a_style_that_many_parts_of_drawings_have_is_written_once():
+    page = BeautifulSoup(
+        '<p style="color:red"></p><svg><g style="fill:none"/><g class="own" style="fill:none"/><g style="fill:red"/></svg>',
+        "html.parser",
+    )
+    assert share_styles(page) == ".s0{fill:none}"
+    assert [tag.get("class") for tag in page.select("g")] == ["s0", "own s0", None]
+    assert [tag["style"] for tag in page.select("[style]")] == ["color:red", "fill:red"]
+
+
+@pytest.mark.parametrize("style", ["x}</style><script>1</script>", "fill:red}body{display:none", 'content:"<"'])
+def test_a_style_that_could_end_the_sheet_stays_where_it_is(style):
+    page = BeautifulSoup("<svg><g/><g/></svg>", "html.parser")
+    for tag in page.select("g"):
+        tag["style"] = style
+    assert share_styles(page) == ""
+    assert [tag["style"] for tag in page.select("g")] == [style, style]

@@ -17,8 +17,8 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 # The report shows text/html of these fragments only; a server's text cannot set the metadata of an output.
 MARK = "wrkbook"
-# What an untrusted notebook shows: it drops our style sheet, and keeps plain attributes.
-_LEFT = ' style="text-align: left"'
+# What an untrusted notebook shows: it drops our style sheet, and keeps plain attributes. A report leaves them out.
+LEFT = ' style="text-align: left"'
 _INLINE = ' style="display: inline-block; vertical-align: top; border: 1px solid; margin: 2px; padding: 3px"'
 _TOGETHER = re.compile(
     r"(?<=\d) (?=(?:[%×]|ns|µs|ms|s|min|k|M|kB|B|[KMG]iB)(?![\w]))|(?<=[kM]) (?=requests)|(?<=\d) (?=to [\d−])|(?<=\d to) (?=[\d−])"
@@ -86,8 +86,8 @@ class Cell:
         value = sort_value(self.text)
         sorted_by = f' data-v="{value:.6g}"' if value is not None else ""
         choices = f' data-choices="{escape(json.dumps(self.choices))}"' if self.choices else ""
-        side = _LEFT if self.is_words else ""
-        return f'<td class="{escape(self.kind)}"{side}{sorted_by}{choices}>{escape(self.text)}{note}</td>'
+        kind = f' class="{escape(self.kind)}"' if self.kind else ""
+        return f"<td{kind}{LEFT if self.is_words else ''}{sorted_by}{choices}>{escape(self.text)}{note}</td>"
 
     @property
     def is_words(self) -> bool:
@@ -157,15 +157,15 @@ def style() -> str:
 def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group]) -> Fragment:
     """A table with a caption; ``heads`` are pairs of a name and its unit, the first column names the row."""
     parts = [
-        f'<div class="wb-scroll" tabindex="0"><table class="wb-table"><caption{_LEFT}>{escape(caption)}</caption><thead><tr>'
+        f'<div class="wb-scroll" tabindex="0"><table class="wb-table"><caption{LEFT}>{escape(caption)}</caption><thead><tr>'
     ]
     rows = [row for group in groups for row in group.rows]
     for place, (head, unit) in enumerate(heads):
         # Words now and then, as where a number is missing, do not make a column of words.
-        kind = "name" if 2 * sum(row[place].is_words for row in rows) > len(rows) else ""
-        side = _LEFT if kind or not place else ""
+        kind = ' class="name"' if 2 * sum(row[place].is_words for row in rows) > len(rows) else ""
+        side = LEFT if kind or not place else ""
         parts.append(
-            f'<th scope="col" class="{kind}"{side}>{escape(head)}{f" <small>{escape(unit)}</small>" if unit else ""}</th>'
+            f'<th scope="col"{kind}{side}>{escape(head)}{f" <small>{escape(unit)}</small>" if unit else ""}</th>'
         )
     parts.append("</tr></thead>")
     lines = [caption, "\t".join(f"{head} [{unit}]" if unit else head for head, unit in heads)]
@@ -173,12 +173,13 @@ def table(caption: str, heads: Sequence[tuple[str, str]], groups: Sequence[Group
         parts.append("<tbody>")
         if group.title:
             title = f'<span class="wb-stay">{escape(group.title)}</span>'
-            parts.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}" class="wb-group"{_LEFT}>{title}</th></tr>')
+            parts.append(f'<tr><th scope="rowgroup" colspan="{len(heads)}" class="wb-group"{LEFT}>{title}</th></tr>')
             lines.append(group.title)
         for first, *rest in group.rows:
             head = f"{escape(first.text)}{f' <small>{escape(first.note)}</small>' if first.note else ''}"
             cells = "".join(cell.html for cell in rest)
-            parts.append(f'<tr><th scope="row" class="{escape(first.kind)}"{_LEFT}>{head}</th>{cells}</tr>')
+            kind = f' class="{escape(first.kind)}"' if first.kind else ""
+            parts.append(f'<tr><th scope="row"{kind}{LEFT}>{head}</th>{cells}</tr>')
             lines.append("\t".join(f"{cell.text} {cell.note}".strip() for cell in (first, *rest)))
         parts.append("</tbody>")
     parts.append("</table></div>")

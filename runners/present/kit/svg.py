@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -42,6 +43,7 @@ _LEFT_OUT = {"metadata", "style", "title"}
 _DEFAULTS = re.compile(
     r"(font-family|stroke-linejoin): .*|(opacity|fill-opacity): 1|text-anchor: start|stroke-linecap: (butt|square)|font: .*"
 )
+_PLAIN_STYLE = re.compile(r"[\w\s:;,.#%()-]+")  # nothing in it ends a rule or a style sheet
 _UNTURNED = re.compile(r"rotate\(-?0 [^)]*\)")
 
 # Of SVG, what a report keeps, in lower case as the HTML parser reads it. None of it runs or loads anything.
@@ -152,6 +154,21 @@ def keep_inert(svg: Tag) -> None:
         tag.attrs = {
             name: value for name, value in tag.attrs.items() if name in _ATTRIBUTES and _is_inside(name, value)
         }
+
+
+def share_styles(page: Tag) -> str:
+    """Turn what many elements of a page's SVG repeat as ``style`` into classes, and return their rules.
+
+    A quarter of a report would be such repetitions; a page that has rules of its own for parts of a drawing must not call this.
+    """
+    styled = [tag for tag in page.select("svg [style]") if _PLAIN_STYLE.fullmatch(str(tag["style"]))]
+    counts = Counter(str(tag["style"]) for tag in styled)
+    names = {text: f"s{place}" for place, (text, count) in enumerate(counts.most_common()) if count > 1}
+    for tag in styled:
+        if name := names.get(str(tag["style"])):
+            del tag["style"]
+            tag["class"] = " ".join([*filter(None, tag.get_attribute_list("class")), name])
+    return "\n".join(f".{name}{{{text}}}" for text, name in names.items())
 
 
 def _is_inside(name: str, value: Any) -> bool:  # noqa: ANN401  (text, or a list of classes)
