@@ -136,7 +136,7 @@ def _cell(row: pd.Series) -> dict[str, Any]:
 
 
 def _checks(checks: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return each check: how many trials it looked at, and each cell in which it failed with its last finding there."""
+    """Return each check: the count of its trials, and each cell in which it failed with its last finding there."""
     found = []
     for name, rows in checks.groupby("name", sort=False):
         failed = rows[~rows["ok"].astype(bool)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -36,7 +35,7 @@ from runners.cli.arguments import (
 from runners.cli.builds import built_servers
 from runners.cli.checks import write_lock
 from runners.cli.comparing import compare
-from runners.cli.console import console, findings as shown_findings, show, verified
+from runners.cli.console import INTERRUPTED, console, failures_told, findings as shown_findings, show, verified
 from runners.cli.hosts import app as hosts_app
 from runners.cli.serving import FIRST_LAB_PORT, has_a_screen, open_lab, servable, serve_until_interrupted
 from runners.core.errors import WrkbookError
@@ -56,24 +55,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(hosts_app, name="hosts")
-_INTERRUPTED = 130
-_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
 
 
 def main() -> None:
     """Run the command line; exit status 0 only on success, 130 after an interrupt."""
     try:
-        app(args=joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True)
+        with failures_told():
+            app(args=joined_parameters(sys.argv[1:]), prog_name="./wrkbook", standalone_mode=True)
     except SystemExit as ending:
-        if ending.code == _INTERRUPTED:  # typer's own, without a word
+        if ending.code == INTERRUPTED:  # typer's own, without a word
             raise KeyboardInterrupt from ending
         raise
-    except (WrkbookError, OSError) as error:
-        if isinstance(error, OSError) and error.errno not in _OF_THE_DISK:
-            raise
-        shown = error if isinstance(error, WrkbookError) else WrkbookError(str(error), "check the disk: df -h")
-        print(f"wrkbook: {shown}", file=sys.stderr)
-        sys.exit(1)
 
 
 @app.callback()

@@ -5,20 +5,25 @@ rich reads ``NO_COLOR``, ``COLUMNS`` and ``TERM``.
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from runners.core.errors import visible
+from runners.core.errors import WrkbookError, visible
 
 _ANY_WIDTH = 10_000
 # A name of this length is not broken.
 _LONGEST_NAME = 24
 REMEDY_INDENT = "    "
+INTERRUPTED = 130
+"""The exit status after an interrupt."""
+_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
 MARKS = {"✓": "green", "!": "yellow", "✗": "red"}
 
 
@@ -26,6 +31,19 @@ def console() -> Console:
     """Return standard output; a pipe is as wide as what is written to it."""
     width = None if sys.stdout.isatty() else _ANY_WIDTH
     return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+@contextmanager
+def failures_told() -> Iterator[None]:
+    """Print an error that the user can mend, without a traceback, and exit with status 1."""
+    try:
+        yield
+    except (WrkbookError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in _OF_THE_DISK:
+            raise
+        shown = error if isinstance(error, WrkbookError) else WrkbookError(str(error), "check the disk: df -h")
+        print(f"wrkbook: {shown}", file=sys.stderr)
+        sys.exit(1)
 
 
 def show(*parts: RenderableType) -> None:

@@ -51,7 +51,7 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
             ended.set()
 
     with _environment(measuring), orphans_ended():
-        _import_all()
+        import_all()
         # In a thread of its own, so that an interrupt reaches this one, which can then tell the kernel to stop.
         try:
             threading.Thread(target=work, daemon=True).start()
@@ -64,8 +64,8 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
         raise _readable(notebook, failure[0])
 
 
-def _import_all() -> None:
-    """Import what executing and reporting need: a second, so only when something is executed; and before there are two threads.
+def import_all() -> None:
+    """Import what executing and reporting need: two seconds, so only when something is executed; and before there are two threads.
 
     Of two threads that import the same packages, Python lets one see a half-initialised module rather than block both.
     """

@@ -157,7 +157,7 @@ def keep_inert(svg: Tag) -> None:
 
 
 def share_styles(page: Tag) -> str:
-    """Turn what many elements of a page's SVG repeat as ``style`` into classes, and return their rules.
+    """Make classes of what many elements of a page's SVG repeat as ``style``, and return their rules.
 
     A quarter of a report would be such repetitions; a page that has rules of its own for parts of a drawing must not call this.
     """
