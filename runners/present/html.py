@@ -22,7 +22,7 @@ from traitlets.config import Config
 
 from runners.present.kit.folding import fold, leave_out_empty
 from runners.present.kit.markup import LEFT, REPORT, TEMPLATES, style, unbroken
-from runners.present.kit.svg import keep_inert, share_styles
+from runners.present.kit.svg import keep_inert, number_names, share_styles
 
 _PNG, _WEBP = (f"data:image/{kind};base64," for kind in ("png", "webp"))
 HIDDEN_TAG = "hide-report"
@@ -73,6 +73,7 @@ def write_report(
     """
     body = _body(notebook_path)
     contents = _prepare(body)
+    number_names(body)
     drawn = share_styles(body)
     page = render(
         "report.html.j2",

@@ -14,7 +14,7 @@ from runners.core.units import RATIOS, quantity_parts
 from runners.present.answer import answer_line, said
 from runners.present.html import relative_link, write_report
 from runners.present.kit.markup import REPORT, TEMPLATES, table, unbroken
-from runners.present.kit.svg import share_styles
+from runners.present.kit.svg import number_names, share_styles
 from runners.present.kit.wording import Narrative
 from runners.present.limits import limits
 from runners.present.throughput import charts, curves, report, tables
@@ -327,6 +327,18 @@ def test_a_style_that_many_parts_of_drawings_have_is_written_once():
     assert share_styles(page) == ".s0{fill:none}"
     assert [tag.get("class") for tag in page.select("g")] == ["s0", "own s0", None]
     assert [tag["style"] for tag in page.select("[style]")] == ["color:red", "fill:red"]
+
+
+def test_parts_of_drawings_get_short_names_and_what_refers_to_them_follows():
+    page = BeautifulSoup(
+        '<h2 id="kept">x</h2><svg><path id="long-1"/><clippath id="long-2"/>'
+        '<use href="#long-1" clip-path="url(#long-2)"/><use href="#nothing"/></svg>',
+        "html.parser",
+    )
+    number_names(page)
+    assert [tag["id"] for tag in page.select("[id]")] == ["kept", "i0", "i1"]
+    assert [tag["href"] for tag in page.select("use")] == ["#i0", "#nothing"]
+    assert page.select_one("use")["clip-path"] == "url(#i1)"
 
 
 @pytest.mark.parametrize("style", ["x}</style><script>1</script>", "fill:red}body{display:none", 'content:"<"'])

@@ -171,6 +171,19 @@ def share_styles(page: Tag) -> str:
     return "\n".join(f".{name}{{{text}}}" for text, name in names.items())
 
 
+def number_names(page: Tag) -> None:
+    """Number the names of the parts of all SVG of a page, which are unique already, and much longer."""
+    parts = page.select("svg [id]")
+    names = {str(tag["id"]): f"i{place}" for place, tag in enumerate(parts)}
+    for tag in parts:
+        tag["id"] = names[str(tag["id"])]
+    for tag in page.select("svg [href]"):
+        target = str(tag["href"]).removeprefix("#")
+        tag["href"] = f"#{names.get(target, target)}"
+    for tag in page.select("svg [clip-path]"):
+        tag["clip-path"] = _REFERENCE.sub(lambda found: f"url(#{names.get(found[1], found[1])})", str(tag["clip-path"]))
+
+
 def _is_inside(name: str, value: Any) -> bool:  # noqa: ANN401  (text, or a list of classes)
     """Return whether an attribute refers to nothing but parts of the same page."""
     if name == "href":

@@ -139,7 +139,7 @@ def confirmed(results: Results) -> str:
     held, tried = int(rows["held_count"].sum()), int(rows["confirmations_count"].sum())
     lost = rows[rows["held_count"] < rows["confirmations_count"]]
     names = few(ordered(lost["system"]))
-    said = f"Fresh launches at the low ends of the capacities' intervals held in {held} of {tried} windows"
+    said = f"Fresh launches at the low ends of the intervals held in {held} of {tried} windows"
     return sentence(said, f"; not in all: {names}" if names else "")
 
 
@@ -148,7 +148,7 @@ def cost(results: Results, base: str) -> str:
     rows = costs(results, base)
     if rows.empty:
         return ""
-    where = f"{base_titles(results.manifest)[base]} at {rows['offered_rps'].iloc[0]:,.0f}/s"
+    where = f"{base_titles(results.manifest)[base]}, {rows['offered_rps'].iloc[0]:,.0f}/s"
     least, largest = rows.iloc[0], rows.iloc[-1]
     if len(rows) == 1:
         return sentence(f"{where}: a request costs {least['system']} {_cpu(least)} of CPU")
@@ -158,7 +158,7 @@ def cost(results: Results, base: str) -> str:
         return sentence(first, f", {largest['system']} {_cpu(largest)}")
     more = ratio_of(_cpu_interval(largest), _cpu_interval(least))
     needs = "needs" if len(near) == 1 else "need"
-    first = f"{where}: {few(near)} {needs} least CPU a request, {_cpu(least)}"
+    first = f"{where}: {few(near)} {needs} least CPU, {_cpu(least)}"
     return sentence(first, f"; {largest['system']} {factor(more.value, more.low, more.high)}")
 
 
@@ -200,7 +200,7 @@ def longest(results: Results, base: str) -> str:
     rows = rows[(rows["base_workload"] == base) & rows["p99_s"].notna()].sort_values("p99_s", kind="stable")
     if len(rows) < 2:
         return ""
-    where = f"{base_titles(results.manifest)[base]} at {rows['offered_rps'].iloc[0]:,.0f}/s"
+    where = f"{base_titles(results.manifest)[base]}, {rows['offered_rps'].iloc[0]:,.0f}/s"
     low, high = rows.iloc[0], rows.iloc[-1]
     if not low["p99_high_s"] < high["p99_low_s"]:
         first = f"{where}: p99 does not tell them apart: {low['system']} {_p99(low)}"
