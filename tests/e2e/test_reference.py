@@ -59,9 +59,13 @@ def summary(data, name):
     return json.loads((processed(data, name) / "summary.json").read_text())
 
 
+def page_of(data, name):
+    return BeautifulSoup((processed(data, name) / "report.html").read_text(), "html.parser")
+
+
 def tables(data, name):
     """The text of every table of a report, row by row."""
-    page = BeautifulSoup((processed(data, name) / "report.html").read_text(), "html.parser")
+    page = page_of(data, name)
     return [[row.get_text(" ", strip=True) for row in table.select("tr")] for table in page.select("table")]
 
 
@@ -91,6 +95,12 @@ def test_the_tables_of_its_report_do_too(remade, name):
     kept, made = tables(KEPT, name), tables(remade, name)
     assert len(kept) >= 3
     assert difference(kept, made) == ""
+
+
+def test_the_pages_that_come_with_the_project_look_and_act_as_today(remade):
+    for selector in ("style", "script", "header", "nav"):
+        kept, made = (page_of(data, MEASURED[0]).select(selector) for data in (KEPT, remade))
+        assert [str(tag) for tag in kept] == [str(tag) for tag in made]
 
 
 def visible(data, name):
