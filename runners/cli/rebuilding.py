@@ -1,6 +1,6 @@
 """Implement ``report`` for several runs: each in a process of its own, as many at a time as there are CPUs.
 
-They are forks of this one, which has imported everything: each for itself would do that for two seconds.
+They are forks of this one, which has imported everything: each for itself would do that for a second.
 """
 
 from __future__ import annotations

@@ -65,10 +65,13 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
 
 
 def import_all() -> None:
-    """Import what executing and reporting need: two seconds, so only when something is executed; and before there are two threads.
+    """Import what executing and reporting need: a second, so only when something is executed; and before there are two threads.
 
     Of two threads that import the same packages, Python lets one see a half-initialised module rather than block both.
     """
+    # jsonschema does without it, as it says. It would build the grammar of addresses in all alphabets, which takes half of the time,
+    # and no notebook has such an address.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     for name in ("papermill", "runners.workbook.reports"):
         importlib.import_module(name)
 
