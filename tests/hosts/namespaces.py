@@ -136,9 +136,12 @@ class Network:
         listed = subprocess.run(
             ["ip", "netns", "pids", self.namespace(name)], capture_output=True, text=True, check=True
         )
-        found = {int(pid) for pid in listed.stdout.split()}
-        names = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in found if Path(f"/proc/{pid}").exists()}
-        return {pid for pid, comm in names.items() if not comm.startswith(("sshd", "unshare"))} - {os.getpid()}
+        found = set()
+        for pid in map(int, listed.stdout.split()):
+            with contextlib.suppress(OSError):  # one that ends while it is looked at
+                if not Path(f"/proc/{pid}/comm").read_text().startswith(("sshd", "unshare")):
+                    found.add(pid)
+        return found - {os.getpid()}
 
     @contextlib.contextmanager
     def inside(self, name):
