@@ -63,9 +63,11 @@ def export(commit: str) -> Iterator[str]:
         try:
             folder.mkdir()
             # Not tarfile: until Python 3.11.4 it extracts without a filter only.
-            subprocess.run(
-                ["tar", "--extract", "--directory", folder], input=_git("archive", commit, "--", _HOLDER), check=True
-            )
+            extract = ["tar", "--extract", "--directory", str(folder)]
+            outcome = subprocess.run(extract, input=_git("archive", commit, "--", _HOLDER), capture_output=True)
+            if outcome.returncode:
+                said = outcome.stderr.decode(errors="replace").strip()
+                raise WrkbookError(f"{_HOLDER} of {name} cannot be exported: {said}", "check the disk: df -h")
             yield name
         finally:
             remove_tree(folder)

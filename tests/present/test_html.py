@@ -324,7 +324,7 @@ def test_a_style_that_many_parts_of_drawings_have_is_written_once():
         '<p style="color:red"></p><svg><g style="fill:none"/><g class="own" style="fill:none"/><g style="fill:red"/></svg>',
         "html.parser",
     )
-    assert share_styles(page) == ".s0{fill:none}"
+    assert share_styles(page) == "svg .s0{fill:none}"
     assert [tag.get("class") for tag in page.select("g")] == ["s0", "own s0", None]
     assert [tag["style"] for tag in page.select("[style]")] == ["color:red", "fill:red"]
 

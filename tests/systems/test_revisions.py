@@ -94,3 +94,11 @@ def test_outside_a_repository_the_error_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(revisions, "REPOSITORY", tmp_path)
     with pytest.raises(WrkbookError, match="is no git repository"):
         revisions.commit_of("HEAD")
+
+
+def test_an_export_that_cannot_be_written_is_an_error_and_leaves_nothing(project, monkeypatch):
+    commit, real = revisions.commit_of("HEAD"), revisions._git
+    monkeypatch.setattr(revisions, "_git", lambda *words, **more: b"no tar" if words[0] == "archive" else real(*words))
+    with pytest.raises(WrkbookError, match="cannot be exported: tar: "), revisions.export(commit):
+        pass
+    assert not list((cache_folder() / "revisions").iterdir())

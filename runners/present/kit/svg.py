@@ -168,7 +168,8 @@ def share_styles(page: Tag) -> str:
         if name := names.get(str(tag["style"])):
             del tag["style"]
             tag["class"] = " ".join([*filter(None, tag.get_attribute_list("class")), name])
-    return "\n".join(f".{name}{{{text}}}" for text, name in names.items())
+    # In drawings only: highlighted code has classes of these names, too.
+    return "\n".join(f"svg .{name}{{{text}}}" for text, name in names.items())
 
 
 def number_names(page: Tag) -> None:
