@@ -69,9 +69,6 @@ def import_all() -> None:
 
     Of two threads that import the same packages, Python lets one see a half-initialised module rather than block both.
     """
-    # jsonschema does without it, as it says. It would build the grammar of addresses in all alphabets, which takes half of the time,
-    # and no notebook has such an address.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     for name in ("papermill", "runners.workbook.reports"):
         importlib.import_module(name)
 

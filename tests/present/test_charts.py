@@ -5,6 +5,7 @@ import re
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from matplotlib.container import BarContainer
@@ -249,6 +250,24 @@ def test_the_axis_of_two_blocks_has_their_numbers_alone_in_each_panel(sample):
     for ax in drawn_panels(curves.stability(trials, sample.cells)):
         left, right = ax.get_xlim()
         assert [tick for tick in ax.get_xticks() if left < tick < right] == [1, 2]
+
+
+def test_of_many_blocks_consecutive_ones_are_drawn_as_one_and_every_outlier_is_kept(sample):
+    blocks = sample.trials["block"].max()
+    copies = [sample.trials.assign(block=sample.trials["block"] + number * blocks) for number in range(40)]
+    trials = pd.concat(copies, ignore_index=True)
+    chart = curves.stability(trials, sample.cells)
+    assert re.search(r"lines: mean of \d+ blocks", chart.caption)
+    for ax in drawn_panels(chart)[1:]:
+        lines = [line for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 2]
+        assert lines
+        assert all(len(line.get_xdata()) <= 100 for line in lines)
+        rings = [line for line in ax.lines if line.get_markerfacecolor() == "none" and line.get_marker() == "o"]
+        dots = [line for line in ax.lines if line.get_markerfacecolor() != "none" and line.get_marker() == "o"]
+        # Each ring has a dot inside, and other windows have none.
+        assert places(rings) == places(dots)
+    outliers = int(curves.relative_windows(trials)["outlier"].sum())
+    assert f"{outliers} are outliers" in chart.description
 
 
 def test_a_run_without_outliers_has_no_rings(sample):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,8 @@ from runners.present.kit.wording import Narrative
 from runners.present.throughput.tables import service_times
 
 _PANEL_ROWS = 7
+_MOST_BLOCKS = 100
+"""Blocks that are drawn one by one; of more, consecutive ones are drawn as one, and only outliers have dots of their own."""
 
 TITLE = "Service times at saturation"
 RESTATED = (
@@ -97,21 +100,27 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     )
     style_of = styles(cells)
     outliers = windows[windows["outlier"]]
+    together = math.ceil(windows["block"].nunique() / _MOST_BLOCKS)
+    shown = "a block" if together == 1 else f"{together} blocks"
     probed = ["the server's CPUs"] if windows["speed_ratio"].notna().any() else []
     chart, axes = panels(
         [*probed, *(workload_title(cells, workload) for workload in workloads)],
         [_PANEL_ROWS - 1] * (len(probed) + len(workloads)),
         title="Stability: speed of the CPU, and throughput of every window relative to the system's median",
-        caption="CPU: share of its undisturbed speed. Others: throughput; lines: mean of a block; ringed: beyond "
+        caption=f"CPU: share of its undisturbed speed. Others: throughput; lines: mean of {shown}; ringed: beyond "
         "Tukey's fences, kept; shaded: ±2 %.",
         description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
         f"{len(outliers)} are outliers.",
         handles=legend(systems, style_of, lines=False),
     )
+    blocks = np.unique(windows["block"])
+    # Blocks that are drawn together stand in the place of the first.
+    first = dict(zip(blocks, np.repeat(blocks[::together], together), strict=False))
+    windows["block"] = windows["block"].map(first)
     for ax in axes[: len(probed)]:
-        _speed_panel(ax, windows, systems, style_of)
+        _speed_panel(ax, windows, systems, style_of, means=together > 1)
     for ax, workload in zip(axes[len(probed) :], workloads, strict=True):
-        _stability_panel(ax, windows[windows["workload"] == workload], systems, style_of)
+        _stability_panel(ax, windows[windows["workload"] == workload], systems, style_of, means=together > 1)
     return chart
 
 
@@ -126,8 +135,12 @@ def relative_windows(trials: pd.DataFrame) -> pd.DataFrame:
     return windows
 
 
-def _speed_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_of: Mapping[str, Style]) -> None:
+def _speed_panel(
+    ax: Axes, windows: pd.DataFrame, systems: list[str], style_of: Mapping[str, Style], *, means: bool
+) -> None:
     rows = _beside_each_other(windows.assign(speed=100 * windows["speed_ratio"]), systems).sort_values("system")
+    if means:
+        rows = rows.groupby(["system", "block", "place"], as_index=False)["speed"].mean()
     ax.axhline(100, color=QUIET, linewidth=0.8)
     palette = {system: style_of[system].color for system in systems}
     common: dict[str, Any] = {"x": "place", "y": "speed", "legend": False, "ax": ax}
@@ -153,16 +166,19 @@ def _beside_each_other(rows: pd.DataFrame, systems: list[str]) -> pd.DataFrame:
     return rows.assign(place=rows["block"] + rows["system"].map(shift).astype(float))
 
 
-def _stability_panel(ax: Axes, windows: pd.DataFrame, systems: list[str], style_of: Mapping[str, Style]) -> None:
+def _stability_panel(
+    ax: Axes, windows: pd.DataFrame, systems: list[str], style_of: Mapping[str, Style], *, means: bool
+) -> None:
     ax.axhspan(-2, 2, color=BAND, zorder=0)
     ax.axhline(0, color=QUIET, linewidth=0.8)
     rows = _beside_each_other(windows.assign(offset=100 * (windows["relative_ratio"] - 1)), systems)
     for system in systems:
         own, color = rows[rows["system"] == system].sort_values("block"), style_of[system].color
-        means = own.groupby("place")["offset"].mean()
-        # Markers of a line, as a scatter plot writes a colour for each dot: seconds for ten thousand.
-        dots = ax.plot(own["place"], own["offset"], "o", color=color, alpha=0.75, ms=3.7, mew=0, zorder=1)
-        for part in (*dots, *ax.plot(means.index, means, color=color, linewidth=1.0, alpha=0.8)):
+        line = own.groupby("place")["offset"].mean()
+        drawn = own[own["outlier"]] if means else own
+        # Markers of a line: a scatter plot writes a colour for each dot.
+        dots = ax.plot(drawn["place"], drawn["offset"], "o", color=color, alpha=0.75, ms=3.7, mew=0, zorder=1)
+        for part in (*dots, *ax.plot(line.index, line, color=color, linewidth=1.0, alpha=0.8)):
             mark(part, system, system)
     odd = rows[rows["outlier"]]
     ax.plot(odd["place"], odd["offset"], "o", ms=8, mew=1.2, markerfacecolor="none", markeredgecolor=BAD, zorder=3)
