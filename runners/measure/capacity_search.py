@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from runners.core.load import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE, LoadResult
 from runners.core.parameter_values import Objective
 from runners.stats import histograms
-from runners.stats.verdicts import TRIES_OF_A_RATE, bracket, next_rate
+from runners.stats.verdicts import AGREEING_WINDOWS, bracket, next_rate
 
 # The rate has this many significant digits.
 _DIGITS = 3
-_MOST_WINDOWS = 24
+_MOST_WINDOWS = 36
 # The load generator missed its schedule at so many rates: a lower one would show nothing more.
 _MOST_UNPACED = 4
+_LATE_TRIES = 2
 
 
 @dataclass
@@ -46,8 +48,8 @@ class CapacitySearch:
         if len(self.windows) >= _MOST_WINDOWS:
             return None
         late = [rate for rate, result in self.windows if not on_schedule(result)]
-        # What the generator could not pace is not tried a third time, and nothing above it.
-        unpaced = {rate for rate in late if late.count(rate) >= TRIES_OF_A_RATE}
+        # What the generator could not pace twice is not tried again, and nothing above it.
+        unpaced = {rate for rate in late if late.count(rate) >= _LATE_TRIES}
         if len(unpaced) >= _MOST_UNPACED:
             return None
         for goal in self.objectives:
@@ -58,10 +60,11 @@ class CapacitySearch:
 
     def _next_of(self, goal: Objective, unpaced: set[float]) -> float | None:
         windows = [(rate, met(result, goal)) for rate, result in self.windows if on_schedule(result)]
-        tried = [rate for rate, _ in windows]
-        found = bracket(windows)
-        if found.missed_rps not in unpaced and tried.count(found.missed_rps) in range(1, TRIES_OF_A_RATE):
-            return found.missed_rps
+        agreed = {rate for (rate, _), count in Counter(windows).items() if count >= AGREEING_WINDOWS}
+        found = bracket(window for window in windows if window[0] in agreed)
+        again = {rate for rate, _ in windows if rate < found.missed_rps} - agreed - unpaced
+        if again:
+            return min(again)
         lowest = min(unpaced, default=math.inf)
         rate = next_rate(found, self.first_rps, self.most_rps, lowest)
         rounded = None if rate is None else float(f"{rate:.{_DIGITS - 1}e}")

@@ -16,8 +16,9 @@ SIGNIFICANCE = 0.05
 SMALLEST_BAND = 0.02
 LARGEST_EQUIVALENCE = 0.05
 
-TRIES_OF_A_RATE = 2
-"""Windows in which a rate must miss an objective before it counts as missed."""
+AGREEING_WINDOWS = 2
+"""Windows of the search at a rate that must agree: two of at most three. If one were enough, chance would find rates that few windows
+keep."""
 RESOLUTION = 0.025
 """The search ends when the two rates are so close, as a share of the lower one."""
 _UP, _DOWN = 1.25, 0.75
@@ -143,18 +144,19 @@ class Bracket:
 
 
 def bracket(windows: Iterable[tuple[float, bool]]) -> Bracket:
-    """Return the largest rate that met an objective and the smallest that missed it.
+    """Return the largest rate that met an objective and the smallest that missed it: in more than half of its windows, or not.
 
     Parameters
     ----------
     windows : iterable of (float, bool)
         Rate and whether the objective was met, of each valid window.
     """
-    outcomes: dict[float, bool] = {}
+    outcomes: dict[float, list[bool]] = {}
     for rate_rps, met in windows:
-        outcomes[rate_rps] = outcomes.get(rate_rps, False) or met
-    missed = min((rate for rate, met in outcomes.items() if not met), default=math.inf)
-    return Bracket(max((rate for rate, met in outcomes.items() if met and rate < missed), default=math.nan), missed)
+        outcomes.setdefault(rate_rps, []).append(met)
+    kept = {rate: sum(met) > len(met) / 2 for rate, met in outcomes.items()}
+    missed = min((rate for rate, met in kept.items() if not met), default=math.inf)
+    return Bracket(max((rate for rate, met in kept.items() if met and rate < missed), default=math.nan), missed)
 
 
 def next_rate(found: Bracket, first_rps: float, most_rps: float, unpaced_rps: float = math.inf) -> float | None:

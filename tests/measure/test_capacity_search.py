@@ -1,8 +1,12 @@
 """The search of one launch: which rates it tries, and what it does with late or missed windows."""
 
+import math
+import random
+import statistics
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, strategies as st
 
 from runners.core.histogram import Histogram
 from runners.core.load import LoadErrors, LoadResult
@@ -44,26 +48,53 @@ def test_each_objective_gets_its_own_largest_rate_and_windows_serve_both() -> No
     search = searched(lambda rate: window(1000 if rate <= 600 else 9000, 10_000 if rate <= 700 else 30_000))
     assert largest(search, 0) == pytest.approx(600, rel=0.03)
     assert largest(search, 1) == pytest.approx(700, rel=0.03)
-    assert len(search.windows) <= 16
+    assert len(search.windows) <= 20
 
 
-def test_a_missed_rate_is_tried_twice_before_it_counts() -> None:
+def test_two_windows_of_a_rate_that_agree_decide() -> None:
     search = searched(lambda rate: window(9000, 30_000) if rate > 500 else window(1000, 10_000))
-    missed = [rate for rate, _ in search.windows if rate > 500]
-    assert {missed.count(rate) for rate in missed} == {2}
+    rates = [rate for rate, _ in search.windows]
+    assert {rates.count(rate) for rate in rates} == {2}
 
 
-def test_one_disturbed_window_changes_no_result() -> None:
-    disturbed = []
+@pytest.mark.parametrize("better", [False, True])
+def test_one_disturbed_window_changes_no_result(better: bool) -> None:
+    """Neither a hiccup at a rate that the server carries, nor luck at one that it does not."""
+    disturbed: list[float] = []
 
     def server(rate: float) -> LoadResult:
-        if rate < 400 and not disturbed:
+        kept = rate <= 350
+        if kept != better and not disturbed:
             disturbed.append(rate)
-            return window(9000, 90_000)
-        return window(1000 if rate <= 350 else 9000, 10_000 if rate <= 350 else 30_000)
+            kept = better
+        return window(1000 if kept else 9000, 10_000 if kept else 30_000)
 
-    assert largest(searched(server), 0) == pytest.approx(350, rel=0.03)
-    assert disturbed
+    search = searched(server)
+    assert largest(search, 0) == pytest.approx(350, rel=0.03)
+    assert [rate for rate, _ in search.windows].count(disturbed[0]) == 3
+
+
+def test_a_server_that_keeps_a_rate_half_the_time_is_not_said_to_carry_more() -> None:
+    """The outcome of each window is by chance, 1 in 2 at 500/s: what is found lies on both sides of that, not above it."""
+    chance = random.Random(5)
+
+    def server(rate: float) -> LoadResult:
+        kept = chance.random() < 1 / (1 + math.exp((rate / 500 - 1) / 0.04))
+        return window(1000 if kept else 9000, 10_000 if kept else 30_000)
+
+    found = [largest(searched(server), 0) for _ in range(200)]
+    assert 475 < statistics.fmean(found) < 505
+
+
+@given(st.lists(st.booleans(), min_size=40, max_size=40))
+def test_whatever_the_windows_say_the_rates_of_the_outcome_have_two_that_agree(said: list[bool]) -> None:
+    outcomes = iter(said)
+    search = searched(lambda _: window(*((1000, 10_000) if next(outcomes) else (9000, 30_000))))
+    if len(search.windows) < 36:
+        for place, goal in enumerate(GOALS):
+            windows = [(rate, met(result, goal)) for rate, result in search.windows]
+            best = largest(search, place)
+            assert math.isnan(best) or windows.count((best, True)) >= 2
 
 
 def test_a_rate_that_the_generator_cannot_pace_bounds_the_search_and_counts_for_nothing() -> None:
@@ -84,4 +115,4 @@ def test_a_window_that_lost_or_failed_requests_meets_no_objective() -> None:
 
 def test_a_search_is_bounded() -> None:
     outcomes = iter(range(10_000))
-    assert len(searched(lambda _: window(9000 if next(outcomes) % 3 else 100, 100)).windows) <= 24
+    assert len(searched(lambda _: window(9000 if next(outcomes) % 3 else 100, 100)).windows) <= 36

@@ -49,5 +49,7 @@ def test_the_largest_rate_is_below_every_rate_that_was_missed(windows: list[tupl
     assert math.isnan(found.met_rps) or found.met_rps < found.missed_rps
 
 
-def test_a_rate_that_was_missed_once_and_met_once_is_met() -> None:
-    assert bracket([(10.0, False), (10.0, True), (20.0, False)]).met_rps == 10.0
+def test_a_rate_is_met_in_more_than_half_of_its_windows() -> None:
+    low, high = [(5.0, True)], [(20.0, False)]
+    assert bracket([*low, (10.0, False), (10.0, True), *high]).met_rps == 5.0
+    assert bracket([*low, (10.0, False), (10.0, True), (10.0, True), *high]).met_rps == 10.0

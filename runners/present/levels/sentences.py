@@ -90,14 +90,17 @@ def most(results: Results, base: str, goal: str) -> str:
         return sentence(f"{title}: {name} shows most at {keeps}: {carries}", "; one launch decides nothing")
     capped = others["bound"] == "at least" if leader["bound"] == "at least" else pd.Series(False, index=others.index)
     behind = others[others["verdict"] == "slower"]
-    more = f", {_times(behind.iloc[0])} {behind['system'].iloc[0]}" if len(behind) else ""
+    more = f"{_times(behind.iloc[0])} {behind['system'].iloc[0]}" if len(behind) else ""
+    also = more and f", {more}"
     if capped.any():
         first = f"{title}: {few([name, *others[capped]['system']])} keep {keeps} at the highest rates"
-        return sentence(first, f": {name} {carries}", more)
-    ties = [name, *others[others["verdict"].isin(_UNTOLD)]["system"]]
-    if len(ties) > 1:
-        return sentence(f"{title} at {keeps}: {few(ties)} tie: {carries}", more)
-    return sentence(f"{title} at {keeps}: {name} carries most, {carries}", more)
+        return sentence(first, f": {name} {carries}", also)
+    ties = list(others[others["verdict"].isin(_UNTOLD)]["system"])
+    if ties:
+        # The number is the first one's: the others may carry less.
+        first = f"{title} at {keeps}: {name} carries {carries}, a tie with {few(ties)}"
+        return sentence(first, more and f"; {more}")
+    return sentence(f"{title} at {keeps}: {name} carries most, {carries}", also)
 
 
 def _is(frame: pd.DataFrame, base: str, goal: str) -> pd.Series:
