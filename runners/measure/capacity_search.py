@@ -60,15 +60,18 @@ class CapacitySearch:
 
     def _next_of(self, goal: Objective, unpaced: set[float]) -> float | None:
         windows = [(rate, met(result, goal)) for rate, result in self.windows if on_schedule(result)]
-        agreed = {rate for (rate, _), count in Counter(windows).items() if count >= AGREEING_WINDOWS}
-        found = bracket(window for window in windows if window[0] in agreed)
-        again = {rate for rate, _ in windows if rate < found.missed_rps} - agreed - unpaced
-        if again:
-            return min(again)
+        found = bracket(windows)
         lowest = min(unpaced, default=math.inf)
         rate = next_rate(found, self.first_rps, self.most_rps, lowest)
         rounded = None if rate is None else float(f"{rate:.{_DIGITS - 1}e}")
-        return None if rounded in (found.met_rps, found.missed_rps, lowest) else rounded
+        if rounded not in (None, found.met_rps, found.missed_rps, lowest):
+            return rounded
+        # Only the two rates of the outcome need windows that agree. What disturbed one lasts: the rate that was tried longer ago
+        # comes first.
+        agreed = {rate for (rate, _), count in Counter(windows).items() if count >= AGREEING_WINDOWS}
+        again = {found.met_rps, found.missed_rps} - agreed - unpaced
+        last_place = {rate: place for place, (rate, _) in enumerate(windows) if rate in again}
+        return min(last_place, key=lambda rate: last_place[rate], default=None)
 
 
 def on_schedule(result: LoadResult) -> bool:

@@ -17,8 +17,7 @@ SMALLEST_BAND = 0.02
 LARGEST_EQUIVALENCE = 0.05
 
 AGREEING_WINDOWS = 2
-"""Windows of the search at a rate that must agree: two of at most three. If one were enough, chance would find rates that few windows
-keep."""
+"""Windows that must agree at both rates of a search's outcome. If one were enough, chance would find rates that few windows keep."""
 RESOLUTION = 0.025
 """The search ends when the two rates are so close, as a share of the lower one."""
 _UP, _DOWN = 1.25, 0.75
