@@ -66,7 +66,7 @@ class CapacitySearch:
         rounded = None if rate is None else float(f"{rate:.{_DIGITS - 1}e}")
         if rounded not in (None, found.met_rps, found.missed_rps, lowest):
             return rounded
-        # Only the two rates of the outcome need windows that agree. What disturbed one lasts: the rate that was tried longer ago
+        # Only the two rates of the outcome need windows that agree. A hiccup may still last: the rate that was tried longer ago
         # comes first.
         agreed = {rate for (rate, _), count in Counter(windows).items() if count >= AGREEING_WINDOWS}
         again = {found.met_rps, found.missed_rps} - agreed - unpaced
