@@ -84,7 +84,7 @@ def test_systems_that_are_not_told_apart_tie(tied):
     )
     first = sentences.answer(tied)
     leader, other = sentences.family(tied, tied.capacities["base_workload"].iloc[0], FIRST)["system"][:2]
-    carries = f"{leader} carries {shown(capacity(tied, leader))}, a tie with {other}"
+    carries = f"{leader}, {shown(capacity(tied, leader))}, ties with {other}"
     more = factor(*inverse(capacity(tied, "slow+c")))
     assert first == f"decode, 10 operations at p99 ≤ 5 ms: {carries}; {more} slow+c."
 

@@ -98,7 +98,7 @@ def most(results: Results, base: str, goal: str) -> str:
     ties = list(others[others["verdict"].isin(_UNTOLD)]["system"])
     if ties:
         # The number is the first one's: the others may carry less.
-        first = f"{title} at {keeps}: {name} carries {carries}, a tie with {few(ties)}"
+        first = f"{title} at {keeps}: {name}, {carries}, ties with {few(ties)}"
         return sentence(first, more and f"; {more}")
     return sentence(f"{title} at {keeps}: {name} carries most, {carries}", also)
 
