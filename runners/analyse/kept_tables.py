@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import fields
@@ -21,7 +22,6 @@ from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from runners.analyse.tables import Parts, Tables, join_parts, parse_trials
 from runners.core.project import PROJECT
@@ -59,10 +59,11 @@ def run_tables(run: Run) -> Tables:
     return tables
 
 
-def _parse(files: list[Path]) -> list[Parts]:
+def _parse(files: list[Path]) -> Iterator[Parts]:
     cpus_count = len(os.sched_getaffinity(0))
     if _size(files) < _LEAST_FOR_ALL_CPUS or cpus_count == 1:
-        return [_parse_files(files)]
+        yield _parse_files(files)
+        return
     tasks: list[list[Path]] = [[]]
     for path in files:
         if _size(tasks[-1]) >= _BYTES_A_TASK:
@@ -70,7 +71,7 @@ def _parse(files: list[Path]) -> list[Parts]:
         tasks[-1].append(path)
     # Not a fork: a notebook's kernel has threads.
     with ProcessPoolExecutor(min(cpus_count, len(tasks)), multiprocessing.get_context("forkserver")) as pool:
-        return list(pool.map(_parse_files, tasks))
+        yield from pool.map(_parse_files, tasks)
 
 
 def _size(files: list[Path]) -> int:
@@ -117,9 +118,11 @@ def _keep(tables: Tables, folder: Path, key: str) -> None:
             table, path = getattr(tables, each.name), made / f"{each.name}.parquet"
             try:
                 table.to_parquet(path)
-                # Column by column: a second copy of the whole table is half a gigabyte.
-                stored = pq.ParquetFile(path)
-                if not all(stored.read([name]).to_pandas()[name].equals(table[name]) for name in table):
+                # Numbers and categories always come back, and millions of them would take a quarter of a gigabyte here.
+                read = [
+                    name for name in table if table[name].dtype.kind not in "biuf" and table[name].dtype != "category"
+                ]
+                if not pd.read_parquet(path, columns=read).equals(table[read]):
                     return
             except (ValueError, pa.ArrowException):
                 return

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -82,14 +84,49 @@ class Tables:
 
 
 @dataclass
+class Rows:
+    """Rows by column: a dict for each of the rows of ten thousand trials would take half a gigabyte."""
+
+    count: int = 0
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+
+    def append(self, row: Row) -> None:
+        """Add a row; what it does not have is NaN."""
+        for name, value in row.items():
+            self._column(name).append(value)
+        self.count += 1
+
+    def extend(self, more: Rows) -> None:
+        """Add rows; columns that one side does not have are NaN there."""
+        for name, values in more.columns.items():
+            self._column(name).extend(values)
+        self.count += more.count
+
+    def frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the table of all rows, or of these columns of it."""
+        return pd.DataFrame({name: self._column(name) for name in self.columns}, columns=names)
+
+    def _column(self, name: str) -> list[Any]:
+        """Return a column with a value for each row so far."""
+        column = self.columns.setdefault(name, [])
+        column += itertools.repeat(np.nan, self.count - len(column))
+        return column
+
+
+@dataclass
 class Parts:
     """The rows of some trials on their way into tables; `bins` has (block, system, workload) and the two columns of bins."""
 
-    trials: list[Row] = field(default_factory=list)
-    usage: list[Row] = field(default_factory=list)
-    checks: list[Row] = field(default_factory=list)
-    failures: list[Row] = field(default_factory=list)
+    trials: Rows = field(default_factory=Rows)
+    usage: Rows = field(default_factory=Rows)
+    checks: Rows = field(default_factory=Rows)
+    failures: Rows = field(default_factory=Rows)
     bins: list[tuple[tuple[int, str, str], _Bins]] = field(default_factory=list)
+
+    def extend(self, more: Parts) -> None:
+        """Add the rows of further trials."""
+        for each in fields(Parts):
+            getattr(self, each.name).extend(getattr(more, each.name))
 
 
 def build_tables(records: Iterable[TrialRecord]) -> Tables:
@@ -114,13 +151,13 @@ def parse_trials(records: Iterable[TrialRecord]) -> Parts:
         windows = [(raw, result) for raw, result in results if raw.kind in kinds]
         found = search_checks(record, windows) if searched else trial_checks(record, windows)
         void = bool(_void_for(found))
-        parts.checks += [{**keys, **vars(check)} for check in found]
+        for check in found:
+            parts.checks.append({**keys, **vars(check)})
         for number, (raw, result) in enumerate(results):
             parts.trials.append({**keys, "window": number, "void": void, **trial_row(record, raw, result)})
             if not void and raw.kind == WINDOW:
-                parts.usage += [
-                    {**keys, "window": number, **vars(row)} for row in window_usage(record, raw, result.requests_count)
-                ]
+                for row in window_usage(record, raw, result.requests_count):
+                    parts.usage.append({**keys, "window": number, **vars(row)})
         if not void and not searched:
             merged = histograms.merge(
                 result.response_time or result.service_time for raw, result in windows if raw.slices is None
@@ -131,18 +168,18 @@ def parse_trials(records: Iterable[TrialRecord]) -> Parts:
     return parts
 
 
-def join_parts(parts: Sequence[Parts]) -> Tables:
+def join_parts(parts: Iterable[Parts]) -> Tables:
     """Return the tables of parsed trials, in their order."""
-    trials, usage, checks, failures, bins = (
-        [row for part in parts for row in getattr(part, each.name)] for each in fields(Parts)
-    )
-    windows_table = pd.DataFrame(trials, columns=None if trials else [*_KEYS, *_NEEDED])
+    found = Parts()
+    for part in parts:
+        found.extend(part)
+    windows_table = found.trials.frame(None if found.trials.count else [*_KEYS, *_NEEDED])
     return Tables(
         windows_table.assign(speed_ratio=speed_ratio(windows_table[windows_table["kind"] == WINDOW])),
-        _bins_table(bins),
-        pd.DataFrame(usage),
-        pd.DataFrame(checks, columns=[*_KEYS, "name", "ok", "detail", "advice", "void"]),
-        pd.DataFrame(failures, columns=[*_KEYS, "base_workload", "stage", "message"]),
+        _bins_table(found.bins),
+        found.usage.frame(),
+        found.checks.frame([*_KEYS, "name", "ok", "detail", "advice", "void"]),
+        found.failures.frame([*_KEYS, "base_workload", "stage", "message"]),
     )
 
 
@@ -161,7 +198,8 @@ def _bins_table(
             "workload": pd.Categorical(workloads).repeat(lengths),
             "value_us": np.concatenate([values for _, (values, _) in bins], dtype=np.int64),
             "count": np.concatenate([counts for _, (_, counts) in bins], dtype=np.int64),
-        }
+        },
+        copy=False,
     )
 
 
