@@ -28,8 +28,9 @@ def size_ratios(name: str) -> dict[str, float]:
     """Return server → size of what its present build leaves, over that at the exported revision; of those built at both."""
     found = dict[str, float]()
     for now, then, image in _pairs(name):
-        folders = [artifact(server, image).folder for server in (now, then)]
-        if all(folder.is_dir() for folder in folders):
+        # Of all servers at that revision, an image may hold only those that were measured.
+        folders = [artifact(server, image).folder for server in (now, then)] if image.ready else []
+        if folders and all(folder.is_dir() for folder in folders):
             after, before = map(output_bytes, folders)
             found[then.name] = after / before if before else math.nan
     return found

@@ -8,6 +8,7 @@ import math
 import os
 import subprocess
 import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +97,11 @@ def compare(
                 markdown=markdown,
                 as_json=as_json,
             )
-        except WrkbookError as error:  # its own status: 1 is a regression
+        except typer.Exit:
+            raise
+        except Exception as error:  # also one of wrkbook itself: Python's own status for it, 1, says regression
+            if not isinstance(error, WrkbookError):
+                traceback.print_exc()
             print(f"wrkbook: {error}", file=sys.stderr)
             status = _FAILED
         raise typer.Exit(status)

@@ -101,6 +101,17 @@ def test_an_error_has_a_status_of_its_own(project, capsys, arguments, told):  # 
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("error", [FileNotFoundError("no such image"), KeyError("gin"), RuntimeError("no such thing")])
+def test_a_fault_of_wrkbook_itself_is_no_regression_either(project, monkeypatch, capsys, error):  # noqa: F811
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr(comparing, "changed_rows", lambda *_: ["gin"])
+    monkeypatch.setattr(comparing, "measured", fails)
+    assert status_of("HEAD..") == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
 def test_the_status_says_what_is_decided(project, monkeypatch, tmp_path, capsys):  # noqa: F811
     monkeypatch.setattr(comparing, "changed_rows", lambda *_: ["gin"])
     for interval, status in ((SAME, 0), (SLOWER, 1), (WIDE, 2)):
@@ -154,6 +165,7 @@ def test_a_build_time_is_that_of_the_present_build_over_that_of_the_other_revisi
 
 def test_sizes_are_those_of_what_both_builds_leave(tmp_path, monkeypatch):
     sizes = {"gin": 300, "gin+0123456789ab": 200, "node": 10, "drogon+0123456789ab": 10}
+    sizes |= {"express": 8, "express+0123456789ab": 4}
     builds = {}
     for label, size in sizes.items():
         name, _, variant = label.partition("+")
@@ -161,6 +173,8 @@ def test_sizes_are_those_of_what_both_builds_leave(tmp_path, monkeypatch):
         (tmp_path / label).mkdir()
         (tmp_path / label / "server").write_bytes(b"x" * size)
     monkeypatch.setattr(build_ratios, "Catalogue", lambda: SimpleNamespace(builds=builds))
-    monkeypatch.setattr(build_ratios, "image_to_run", lambda *_: None)
+    # An image that was made for what is measured does not hold what express needs: there is no other.
+    image = lambda _, servers: SimpleNamespace(ready=servers[0].name != "express")  # noqa: E731
+    monkeypatch.setattr(build_ratios, "image_to_run", image)
     monkeypatch.setattr(build_ratios, "artifact", lambda server, _: SimpleNamespace(folder=tmp_path / server.label))
     assert build_ratios.size_ratios("0123456789ab") == {"gin": 1.5}
