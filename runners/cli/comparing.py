@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import os
@@ -18,11 +17,11 @@ import typer
 
 from runners.cli.arguments import HEADLINE, AsJson, Changes, parameter_values
 from runners.cli.build_ratios import build_time_ratios, size_ratios
+from runners.cli.changed_rows import changed_rows
 from runners.cli.changes import decision_of, in_a_table, in_markdown, verdict
 from runners.cli.console import show
 from runners.core.errors import WrkbookError
 from runners.core.project import (
-    NOTEBOOKS,
     OTHER_SERVERS,
     WITH_LATENCY,
     declared_parameters,
@@ -32,7 +31,6 @@ from runners.core.project import (
 from runners.store.ledger import Run
 from runners.store.runs import find_runs
 from runners.systems import revisions
-from runners.systems.build import sources
 from runners.systems.catalogue import Catalogue
 
 if TYPE_CHECKING:
@@ -191,32 +189,6 @@ def commit_of(text: str, *, dirty: bool) -> str:
             "servers/ has changes that are not committed", "commit them, or measure them too with --dirty"
         )
     return commit
-
-
-def workloads_of(experiment: str) -> list[str]:
-    """Return the workloads that a notebook names in its call of ``Experiment``."""
-    cells = json.loads((NOTEBOOKS / f"{experiment}.ipynb").read_text(encoding="utf-8"))["cells"]
-    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    for text in (text for text in texts if "workloads=" in text):
-        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-        for keyword in (keyword for call in calls for keyword in call.keywords):
-            if keyword.arg == "workloads":
-                return list(ast.literal_eval(keyword.value))
-    return []
-
-
-def changed_rows(experiment: str, commit: str, catalogue: Catalogue) -> list[str]:
-    """Return the default rows of a notebook whose server, or what it shares with others, differs from a commit."""
-    changed = revisions.changed_servers(commit)
-    rows = [row for name in workloads_of(experiment) for row in catalogue.systems(name, default_only=True)]
-    return list(
-        dict.fromkeys(
-            row.name
-            for row in rows
-            if row.server in changed
-            or ("shared" in changed and "/shared" in sources(catalogue.server(row.server).folder))
-        )
-    )
 
 
 def measured(

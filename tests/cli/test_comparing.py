@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from runners.analyse.revision_changes import Change
-from runners.cli import build_ratios, comparing
+from runners.cli import build_ratios, changed_rows, comparing
 from runners.cli.commands import app
 from runners.cli.console import plain
 from runners.core.errors import WrkbookError
@@ -24,8 +24,8 @@ def change(throughput, system="gin"):
 
 
 def test_the_workloads_of_a_notebook_are_read_from_its_call():
-    assert comparing.workloads_of("02-json-decode") == ["decode"]
-    assert comparing.workloads_of("04-text-json-sql") == ["text", "json", "sql1", "sql2"]
+    assert changed_rows.workloads_of("02-json-decode") == ["decode"]
+    assert changed_rows.workloads_of("04-text-json-sql") == ["text", "json", "sql1", "sql2"]
 
 
 def test_a_range_ends_at_what_is_checked_out_or_at_another_commit(project):  # noqa: F811

@@ -1,6 +1,7 @@
 """A block in this process: an honest server and one with a fault, side by side, written to a ledger of its own."""
 
 import shutil
+import time
 from pathlib import Path
 from unittest import mock
 
@@ -80,6 +81,10 @@ def measured(chosen: BlockSettings, ledger: Path, step=lambda _: None) -> tuple[
     # One that was killed may still be ending, where other tests run beside this one.
     _, alive = psutil.wait_procs(left, timeout=SETTLED_S)
     assert [described(process) for process in alive] == []
+    # So may a thread that read what it printed.
+    deadline = time.monotonic() + SETTLED_S
+    while psutil.Process().num_threads() > threads and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert psutil.Process().num_threads() <= threads
     assert psutil.Process().num_fds() <= descriptors
     found = list(run.trials())

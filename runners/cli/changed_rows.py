@@ -1,0 +1,37 @@
+"""The rows that a comparison of two revisions measures: those that differ."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+from runners.core.project import NOTEBOOKS
+from runners.systems import revisions
+from runners.systems.build import sources
+from runners.systems.catalogue import Catalogue
+
+
+def workloads_of(experiment: str) -> list[str]:
+    """Return the workloads that a notebook names in its call of ``Experiment``."""
+    cells = json.loads((NOTEBOOKS / f"{experiment}.ipynb").read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    for text in (text for text in texts if "workloads=" in text):
+        calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+        for keyword in (keyword for call in calls for keyword in call.keywords):
+            if keyword.arg == "workloads":
+                return list(ast.literal_eval(keyword.value))
+    return []
+
+
+def changed_rows(experiment: str, commit: str, catalogue: Catalogue) -> list[str]:
+    """Return the default rows of a notebook whose server, or what it shares with others, differs from a commit."""
+    changed = revisions.changed_servers(commit)
+    rows = [row for name in workloads_of(experiment) for row in catalogue.systems(name, default_only=True)]
+    return list(
+        dict.fromkeys(
+            row.name
+            for row in rows
+            if row.server in changed
+            or ("shared" in changed and "/shared" in sources(catalogue.server(row.server).folder))
+        )
+    )
