@@ -13,6 +13,7 @@ import pandas as pd
 
 from runners.analyse.carried import MEASURED_BY
 from runners.analyse.results import Results
+from runners.core.parameter_values import objective
 from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.run_manifest import BackendFacts
 from runners.core.units import RATES, Scale, amount, format_size, quantity_parts, shortened
@@ -206,7 +207,9 @@ def capacities(found: pd.DataFrame, base_workload: str) -> Column | None:
         )
         for row in rows.to_dict("records")
     }
-    return Column("capacity", f"requests/s at {rows['objective'].iloc[0]}, run {rows['run_id'].iloc[0]}", cells)
+    return Column(
+        "capacity", f"requests/s at {objective(rows['objective'].iloc[0]).title}, run {rows['run_id'].iloc[0]}", cells
+    )
 
 
 def without_capacities(column: Column | None) -> str:
