@@ -85,7 +85,7 @@ class Tables:
 
 @dataclass
 class Rows:
-    """Rows by column: a dict for each of the rows of ten thousand trials would take half a gigabyte."""
+    """Rows by column: a dict for each row repeats its names, and ten thousand trials have two hundred thousand rows."""
 
     count: int = 0
     columns: dict[str, list[Any]] = field(default_factory=dict)

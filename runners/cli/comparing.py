@@ -19,7 +19,7 @@ from runners.cli.arguments import HEADLINE, AsJson, Changes, parameter_values
 from runners.cli.build_ratios import build_time_ratios, size_ratios
 from runners.cli.changed_rows import changed_rows
 from runners.cli.changes import decision_of, in_a_table, in_markdown, verdict
-from runners.cli.console import show
+from runners.cli.console import failures_told, show
 from runners.core.errors import WrkbookError
 from runners.core.project import (
     OTHER_SERVERS,
@@ -81,26 +81,24 @@ def compare(
     """
     if RANGE in before:
         try:
-            if commit := other_end(before, dirty=dirty):
-                raise typer.Exit(_compare_elsewhere(before, commit))
-            status = _compare_revisions(
-                before,
-                find_experiment(after or HEADLINE),
-                parameter_values(parameter or []),
-                threshold / 100,
-                minutes,
-                dirty=dirty,
-                latency=latency,
-                build_times=build_times,
-                markdown=markdown,
-                as_json=as_json,
-            )
-        except typer.Exit:
-            raise
-        except Exception as error:  # also one of wrkbook itself: Python's own status for it, 1, says regression
-            if not isinstance(error, WrkbookError):
-                traceback.print_exc()
-            print(f"wrkbook: {error}", file=sys.stderr)
+            with failures_told(_FAILED):
+                if end := other_end(before, dirty=dirty):
+                    status = _compare_elsewhere(before, end)
+                else:
+                    status = _compare_revisions(
+                        before,
+                        find_experiment(after or HEADLINE),
+                        parameter_values(parameter or []),
+                        threshold / 100,
+                        minutes,
+                        dirty=dirty,
+                        latency=latency,
+                        build_times=build_times,
+                        markdown=markdown,
+                        as_json=as_json,
+                    )
+        except Exception:  # a fault of wrkbook itself: Python's own status for it, 1, says regression
+            traceback.print_exc()
             status = _FAILED
         raise typer.Exit(status)
     if after is None:

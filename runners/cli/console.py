@@ -34,8 +34,8 @@ def console() -> Console:
 
 
 @contextmanager
-def failures_told() -> Iterator[None]:
-    """Print an error that the user can mend, without a traceback, and exit with status 1."""
+def failures_told(status: int = 1) -> Iterator[None]:
+    """Print an error that the user can mend, without a traceback, and exit with this status."""
     try:
         yield
     except (WrkbookError, OSError) as error:
@@ -43,7 +43,7 @@ def failures_told() -> Iterator[None]:
             raise
         shown = error if isinstance(error, WrkbookError) else WrkbookError(str(error), "check the disk: df -h")
         print(f"wrkbook: {shown}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(status)
 
 
 def show(*parts: RenderableType) -> None:

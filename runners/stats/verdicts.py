@@ -143,7 +143,9 @@ class Bracket:
 
 
 def bracket(windows: Iterable[tuple[float, bool]]) -> Bracket:
-    """Return the largest rate that met an objective and the smallest that missed it: in more than half of its windows, or not.
+    """Return the largest rate that met an objective and the smallest that missed it.
+
+    A rate met it if more than half of its windows did.
 
     Parameters
     ----------

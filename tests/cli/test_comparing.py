@@ -1,5 +1,6 @@
 """``compare REVISION..``: what is measured, what is refused, and how the outcome is said."""
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -110,6 +111,18 @@ def test_a_fault_of_wrkbook_itself_is_no_regression_either(project, monkeypatch,
     monkeypatch.setattr(comparing, "measured", fails)
     assert status_of("HEAD..") == 3
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_told_without_a_traceback_and_is_no_regression(project, monkeypatch, capsys):  # noqa: F811
+    def fails(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(comparing, "changed_rows", lambda *_: ["gin"])
+    monkeypatch.setattr(comparing, "measured", fails)
+    assert status_of("HEAD..") == 3
+    told = capsys.readouterr().err
+    assert "df -h" in told
+    assert "Traceback" not in told
 
 
 def test_the_status_says_what_is_decided(project, monkeypatch, tmp_path, capsys):  # noqa: F811

@@ -49,7 +49,7 @@ def test_each_objective_gets_its_own_largest_rate_and_windows_serve_both() -> No
     search = searched(lambda rate: window(1000 if rate <= 600 else 9000, 10_000 if rate <= 700 else 30_000))
     assert largest(search, 0) == pytest.approx(600, rel=0.03)
     assert largest(search, 1) == pytest.approx(700, rel=0.03)
-    assert len(search.windows) <= 20
+    assert len(search.windows) <= 16
 
 
 def test_two_windows_agree_at_the_rates_where_a_search_ends_and_others_need_one() -> None:

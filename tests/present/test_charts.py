@@ -258,6 +258,7 @@ def test_of_many_blocks_consecutive_ones_are_drawn_as_one_and_every_outlier_is_k
     trials = pd.concat(copies, ignore_index=True)
     chart = curves.stability(trials, sample.cells)
     assert re.search(r"lines: mean of \d+ blocks", chart.caption)
+    assert "every window" not in chart.title
     for ax in drawn_panels(chart)[1:]:
         lines = [line for line in ax.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 2]
         assert lines

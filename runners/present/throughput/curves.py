@@ -101,12 +101,12 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     style_of = styles(cells)
     outliers = windows[windows["outlier"]]
     together = math.ceil(windows["block"].nunique() / _MOST_BLOCKS)
-    shown = "a block" if together == 1 else f"{together} blocks"
+    shown, of = ("a block", " of every window") if together == 1 else (f"{together} blocks", "")
     probed = ["the server's CPUs"] if windows["speed_ratio"].notna().any() else []
     chart, axes = panels(
         [*probed, *(workload_title(cells, workload) for workload in workloads)],
         [_PANEL_ROWS - 1] * (len(probed) + len(workloads)),
-        title="Stability: speed of the CPU, and throughput of every window relative to the system's median",
+        title=f"Stability: speed of the CPU, and throughput{of} relative to the system's median",
         caption=f"CPU: share of its undisturbed speed. Others: throughput; lines: mean of {shown}; ringed: beyond "
         "Tukey's fences, kept; shaded: ±2 %.",
         description=f"Throughput of {len(windows)} windows by block, relative to each system's median; "
