@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
@@ -52,7 +54,10 @@ def _run(command: list[str], target: Path, title: str) -> None:
     # Were wrkbook killed, nobody would end it: so the kernel does, and it removes what it has made so far.
     mortal = ["setpriv", "--pdeathsig", "TERM", *command]
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}  # its output is read
-    make = subprocess.Popen(mortal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    # Where its output cannot be written, it sends SIGHUP to its whole process group, which must not be wrkbook's.
+    make = subprocess.Popen(
+        mortal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, start_new_session=True
+    )
     assert make.stdout is not None
     assert make.stderr is not None
     unpack = subprocess.Popen(
@@ -69,9 +74,9 @@ def _run(command: list[str], target: Path, title: str) -> None:
                     status.show(f"{title}: {step}")
         failed = make.wait() != 0, unpack.wait() != 0
     finally:
-        for process in (make, unpack):
+        for process, end in ((make, partial(os.killpg, make.pid, signal.SIGTERM)), (unpack, unpack.terminate)):
             if process.poll() is None:
-                process.terminate()
+                end()
                 process.wait()
     if any(failed):
         raise WrkbookError(

@@ -31,6 +31,11 @@ _FAILS = """#!/bin/sh
 echo 'E: Unable to connect to the mirror' >&2
 exit 1
 """
+# As mmdebstrap does it: everything that is in its process group.
+_HANGS_UP = """#!/bin/sh
+echo 'W: creating tarball failed: Broken pipe' >&2
+kill -HUP 0
+"""
 _ENSURE = "from runners.systems.image import Image; Image(('none',)).ensure()"
 
 
@@ -85,6 +90,14 @@ def test_without_a_network_a_missing_image_is_a_clear_error_and_one_that_is_ther
     there = Image(("there",))
     there.root.mkdir()
     there.ensure()
+
+
+def test_an_image_whose_root_cannot_be_unpacked_is_a_clear_error_although_mmdebstrap_hangs_up(tmp_path, machine):
+    machine(_HANGS_UP)
+    with Observed([sys.executable, "-c", _ENSURE], tmp_path / "data") as making:
+        assert making.wait() == 1
+        assert "creating tarball failed: Broken pipe" in making.output
+        assert "WrkbookError: the image could not be made" in making.output
 
 
 def test_without_a_network_missing_host_packages_are_a_clear_error(monkeypatch, tmp_path):
