@@ -143,7 +143,9 @@ def test(
     fast: Annotated[
         bool, typer.Option("--fast", help="Only formatting, types and unit tests: about a minute.")
     ] = False,  # noqa: PT028
-    faults: Annotated[bool, typer.Option("--faults", help="Only injected faults, in full: hours.")] = False,  # noqa: PT028
+    faults: Annotated[
+        bool, typer.Option("--faults", help="Tests in their full form, all or those named: hours.")
+    ] = False,  # noqa: PT028
     soak_minutes: Annotated[float, typer.Option(min=0, help="How long --faults repeats runs.")] = 60.0,  # noqa: PT028
 ) -> None:
     """Run everything that CI checks; further arguments go to pytest (for example: -k parser)."""
