@@ -54,7 +54,7 @@ def write_lock() -> None:
 
 
 def run_faults(soak_minutes: float, pytest_arguments: Sequence[str]) -> int:
-    """Run the full form of all tests or of those named: every fault, ten times the examples, notebooks as they are; returns the exit status."""
+    """Run tests in their full form: every fault, ten times the examples, notebooks as they are; returns the exit status."""
     os.environ |= {FAULTS: "1", SOAK_MINUTES: str(soak_minutes)}
     return run_checks(pytest_arguments or ["tests"])
 
