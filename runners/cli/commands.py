@@ -106,6 +106,7 @@ def report(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]…", help="Without one: all runs.")] = None,
     experiment: Annotated[str, typer.Option(help="Only this notebook, without comparisons.")] = "",
     own_session_only: OwnSessionOnly = False,
+    again: Annotated[bool, typer.Option("--again", help="Those that are up to date, too.")] = False,
 ) -> None:
     """Make tables, charts and HTML again from stored raw data; nothing is measured."""
     without_other_sessions(own_session_only)
@@ -116,15 +117,18 @@ def report(
     from runners.workbook import run as running
 
     found = [known for name in names for known in runs(name) if not wanted or known.run_id in wanted]
-    if len(found) == 1:
-        show_report(console(), running.rebuild(found[0]))
-    else:
-        outcomes = list(_printed(rebuild_side_by_side(found)))
+    due = found if again else list(running.outdated(found, lambda report: show_report(console(), report)))
+    if kept := len(found) - len(due):
+        console().print(f"Up to date, not made again: {kept} of {len(found)} reports (--again makes them anyway).")
+    if len(due) == len(found) == 1:
+        show_report(console(), running.rebuild(due[0]))
+    elif due:
+        outcomes = list(_printed(rebuild_side_by_side(due)))
         running.refresh_index()
         if not all(outcomes):
             raise typer.Exit(1)
     if not experiment:
-        running.rebuild_comparisons(run_ids or [])
+        running.rebuild_comparisons(run_ids or [], again=again)
 
 
 def _printed(outcomes: Iterable[tuple[str, bool]]) -> Iterator[bool]:

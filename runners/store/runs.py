@@ -51,10 +51,10 @@ def being_measured(run: Run) -> Iterator[None]:
 def mark_void(run: Run, *, void: bool) -> None:
     """Mark a run in which no window counts; remove the mark from one in which some do."""
     mark = run.folder / _VOID
-    if void:
-        mark.touch()
-    else:
+    if not void:
         mark.unlink(missing_ok=True)
+    elif not mark.exists():
+        mark.touch()
 
 
 def state(run: Run) -> str:

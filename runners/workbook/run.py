@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from runners.store.runs import comparison_folder, processed_folder, read_compari
 from runners.systems.catalogue import Catalogue
 from runners.systems.revisions import commit_of, export
 from runners.workbook.execute import execute
+from runners.workbook.up_to_date import is_up_to_date, note_made, present_state
 
 # So many notebooks share the budget of a profile: those that run where none is named.
 _SHARING = 3
@@ -116,16 +117,30 @@ def run(
     return reports
 
 
+def outdated(found: Sequence[Run], up_to_date: Callable[[Report], None]) -> Iterator[Run]:
+    """Yield the runs whose report has to be made again; `up_to_date` is called with each one that would become the same."""
+    state = present_state()
+    for known in found:
+        target = processed_folder(known)
+        summary = read_summary(target) if is_up_to_date(target, state) else None
+        if summary is None:
+            yield known
+        else:
+            up_to_date(_report(known, summary))
+
+
 def rebuild(known: Run) -> Report:
     """Make a run's tables, charts and HTML again from its raw records.
 
     Builds of another revision are exported meanwhile: the plan names them.
     """
-    parameters = known.read().parameters
+    state, parameters = present_state(), known.read().parameters
     with ExitStack() as stack:
         for revision in set(parameters.get("variants", [])) - set(Catalogue().variants):
             stack.enter_context(export(commit_of(revision)))
-        return _execute(known, {**parameters, "run_id": known.run_id}, measuring=False)
+        report = _execute(known, {**parameters, "run_id": known.run_id}, measuring=False)
+    note_made(processed_folder(known), state)
+    return report
 
 
 def refresh_index() -> None:
@@ -164,13 +179,17 @@ def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = Fals
     return found
 
 
-def rebuild_comparisons(run_ids: Sequence[str]) -> None:
-    """Make the reports of comparisons again: of those that involve one of `run_ids`, or of all."""
+def rebuild_comparisons(run_ids: Sequence[str], *, again: bool) -> None:
+    """Make the reports of comparisons again: of those that involve one of `run_ids`, or of all; up-to-date ones only `again`."""
+    state = present_state()
     for folder in sorted(path.parent for path in (PROCESSED / COMPARING).glob("*/*/summary.json")):
         summary = read_comparison(folder)
+        if not again and is_up_to_date(folder, state):
+            continue
         if summary is not None and (not run_ids or {summary["run_a"], summary["run_b"]} & set(run_ids)):
             # Whoever compared them has said whether they may be.
             compare(summary["run_a"], summary["run_b"], experiment=summary["experiment"], anyway=True)
+            note_made(folder, state)
             print(f"\n{summary['experiment']}, {summary['run_a']} and {summary['run_b']}: {folder / 'report.html'}")
 
 
@@ -197,13 +216,18 @@ def _execute(known: Run, values: dict[str, Any], *, measuring: bool = True) -> R
     write_run_report(target, summary)
     refresh_index()
     print(f"{known.experiment}: done in {format_duration(time.monotonic() - started)}", file=sys.stderr, flush=True)
+    return _report(known, summary)
+
+
+def _report(known: Run, summary: RunSummary) -> Report:
     failed = [
         f"{system_title(cell['system'])}, {cell['workload']} ({cell['status']})"
         for cell in summary["cells"]
         if cell["status"] != "ok"
     ]
     conclusions = tuple(summary["conclusions"])
-    return Report(known.experiment, known.run_id, target / "report.html", conclusions, tuple(failed), summary)
+    html = processed_folder(known) / "report.html"
+    return Report(known.experiment, known.run_id, html, conclusions, tuple(failed), summary)
 
 
 def _measured_minutes(known: Run) -> float:

@@ -90,8 +90,19 @@ def test_the_report_is_made_again_with_the_same_verdicts(judged):
     data, _ = judged
     path = data / "processed" / PLACE / "made-up" / "summary.json"
     before = path.read_bytes()
-    assert wrkbook("report", "made-up", data=data).returncode == 0
+    assert wrkbook("report", "made-up", "--again", data=data).returncode == 0
     assert path.read_bytes() == before
+
+
+def test_a_report_that_is_up_to_date_is_told_and_not_made_again(judged):
+    data, _ = judged
+    path = data / "processed" / PLACE / "made-up" / "report.html"
+    before = path.stat().st_mtime_ns
+    outcome = wrkbook("report", "made-up", data=data)
+    assert outcome.returncode == 0, outcome.stderr[-3000:]
+    assert "Up to date, not made again: 1 of 1 reports" in outcome.stdout
+    assert str(path) in outcome.stdout
+    assert path.stat().st_mtime_ns == before
 
 
 def test_without_any_run_and_without_measuring_it_says_so_and_ends_well(tmp_path):
