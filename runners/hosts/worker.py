@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import shutil
@@ -107,12 +108,16 @@ def join(scheduler: str, name: str, keys: Path | None, address: str = "") -> Non
     """
     refuse_plain(scheduler)
     identity = take_identity(keys) if keys else None
+    logging.getLogger("distributed").setLevel(logging.ERROR)
     # A task that sleeps in its thread would hold up an orderly exit. What it started ends with its thread (--die-with-parent).
     with _ending_at_once(), dask.config.set(SETTINGS):
         try:
             asyncio.run(_work(scheduler, name, identity, address))
-        except (OSError, TimeoutError, ValueError) as error:
-            print(f"wrkbook: {scheduler} cannot be joined: {error}", file=sys.stderr, flush=True)
+        except (OSError, RuntimeError, TimeoutError, ValueError) as error:
+            # Dask itself logs what a scheduler says that refuses a worker; its own error holds the whole response.
+            cause = error.__cause__ or error
+            reason = "it refused this worker" if isinstance(cause, ValueError) else cause
+            print(f"wrkbook: {scheduler} cannot be joined: {reason}", file=sys.stderr, flush=True)
             os._exit(1)
 
 

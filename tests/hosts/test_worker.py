@@ -1,0 +1,53 @@
+"""A worker by hand: it joins, and says why it could not."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from runners.core.project import PROJECT
+from runners.hosts.worker import JOINED
+from tests.free_ports import free_ports
+
+_SCHEDULER = """
+import asyncio, sys
+from distributed import Scheduler
+
+async def work():
+    async with Scheduler(host="127.0.0.1", port=int(sys.argv[1]), dashboard=False) as scheduler:
+        print("there", flush=True)
+        await scheduler.finished()
+
+asyncio.run(work())
+"""
+
+
+@contextmanager
+def started(*command, until):
+    """A process that has printed the line `until`; it is killed at the end."""
+    with subprocess.Popen(
+        [sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROJECT
+    ) as process:
+        try:
+            assert process.stdout.readline() == f"{until}\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    (port,) = free_ports(1, 19700)
+    with started("-c", _SCHEDULER, str(port), until="there"):
+        yield f"tcp://127.0.0.1:{port}"
+
+
+def test_a_second_worker_of_the_same_name_is_refused_with_the_reason(scheduler):
+    command = ["-m", "runners", "hosts", "join", scheduler, "--name", "server"]
+    with started(*command, until=JOINED):
+        second = subprocess.run([sys.executable, *command], capture_output=True, text=True, cwd=PROJECT, timeout=60)
+    assert second.returncode == 1
+    reason, told = second.stderr.splitlines()
+    assert reason.endswith("name taken, server")
+    assert told == f"wrkbook: {scheduler} cannot be joined: it refused this worker"
