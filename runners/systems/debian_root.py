@@ -74,7 +74,7 @@ def _run(command: list[str], target: Path, title: str) -> None:
                     status.show(f"{title}: {step}")
         failed = make.wait() != 0, unpack.wait() != 0
     finally:
-        for process, end in ((make, partial(os.killpg, make.pid, signal.SIGTERM)), (unpack, unpack.terminate)):
+        for process, end in ((unpack, unpack.terminate), (make, partial(os.killpg, make.pid, signal.SIGTERM))):
             if process.poll() is None:
                 end()
                 process.wait()
