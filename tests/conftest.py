@@ -2,6 +2,7 @@
 
 import lzma
 import os
+import signal
 from functools import partial
 
 import pytest
@@ -24,6 +25,12 @@ def examples(count: int, **more: object) -> settings:
     """
     quick = {} if FULL else {"phases": [Phase.explicit, Phase.reuse, Phase.generate]}
     return settings(max_examples=10 * count if FULL else count, **quick, **more)
+
+
+def pytest_configure():
+    """Take Ctrl-C as in the foreground: what a script starts in the background ignores it, and so would all that the tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
