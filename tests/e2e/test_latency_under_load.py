@@ -42,7 +42,9 @@ def test_a_capacity_is_the_largest_rate_that_met_the_objective_below_the_smalles
     trials = pd.read_parquet(loaded / "processed" / EXPERIMENT / "e2e/trials.parquet")
     windows = trials[(trials["kind"] == "search") & ~trials["void"] & (trials["late_fraction"] <= 0.01)]
     met = (windows["achieved_fraction"] >= 0.99) & (windows["response_p99_s"] <= 0.05)
-    rates = met.groupby([windows["system"], windows["block"], windows["offered_rps"]]).any().reset_index(name="met")
+    # A rate met it if more than half of its windows did.
+    shares = met.groupby([windows["system"], windows["block"], windows["offered_rps"]]).mean()
+    rates = shares.gt(0.5).reset_index(name="met")
     known = [row for row in summary["capacities"] if row["status"] == "ok"]
     assert known
     for row in known:
