@@ -118,7 +118,7 @@ def run(
 
 
 def outdated(found: Sequence[Run], up_to_date: Callable[[Report], None]) -> Iterator[Run]:
-    """Yield the runs whose report has to be made again; `up_to_date` is called with each one that would become the same."""
+    """Yield the runs whose reports must be made again; of every other run, hand the report to `up_to_date`."""
     state = present_state()
     for known in found:
         target = processed_folder(known)

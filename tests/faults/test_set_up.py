@@ -31,7 +31,7 @@ _FAILS = """#!/bin/sh
 echo 'E: Unable to connect to the mirror' >&2
 exit 1
 """
-# As mmdebstrap does it: everything that is in its process group.
+# As mmdebstrap does when its output cannot be written: SIGHUP to its whole process group.
 _HANGS_UP = """#!/bin/sh
 echo 'W: creating tarball failed: Broken pipe' >&2
 kill -HUP 0

@@ -88,7 +88,7 @@ def test_other_sources_make_every_report_again(ledger, tmp_path, monkeypatch, fi
     monkeypatch.setattr(up_to_date, "PROJECT", tmp_path)
     monkeypatch.setattr(up_to_date, "NOTEBOOKS", tmp_path / "notebooks")
     before = present_state(ledger)
-    path.write_text("after!")
+    path.write_text("after that")
     assert present_state(ledger) != before
 
 
