@@ -106,7 +106,7 @@ def report(
     run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN_ID]…", help="Without one: all runs.")] = None,
     experiment: Annotated[str, typer.Option(help="Only this notebook, without comparisons.")] = "",
     own_session_only: OwnSessionOnly = False,
-    again: Annotated[bool, typer.Option("--again", help="Those that are up to date, too.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also make those again that are up to date.")] = False,
 ) -> None:
     """Make tables, charts and HTML again from stored raw data; nothing is measured."""
     without_other_sessions(own_session_only)
