@@ -123,6 +123,8 @@ def test_ten_thousand_clients_that_leave_in_mid_request_cost_no_connection_of_th
     server, database = pair
     with ThreadPoolExecutor(8) as clients:
         list(clients.map(lambda number: leave(server, number), range(CANCELLED)))
+    # Their queries go on: on a busy machine thousands may be before ours, which then is told 503 in time, as it should be.
+    assert comes_to(server, 200)
     pool = pool_size(server.cpus)
     with ThreadPoolExecutor(3 * pool) as clients:
         # A pool that had lost a connection in a thousand clients would be empty by now.
