@@ -189,6 +189,8 @@ class Generator(Protocol):
         Its report holds its own CPU time, so that no sample has to be taken while it keeps a schedule.
     opens_first : bool
         It opens all its connections before it sends the first request, and ends when it gets SIGINT.
+    ends_itself : bool
+        It keeps a duration that is no whole number of seconds. All others get SIGINT when that is over.
     """
 
     name: str
@@ -196,6 +198,7 @@ class Generator(Protocol):
     built_by: str | None
     clock: str | None
     opens_first: bool
+    ends_itself: bool
     reports_cpu: bool
 
     def prepare(self, request: Request, folder: Path) -> None:

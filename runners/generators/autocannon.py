@@ -51,6 +51,7 @@ class Autocannon:
     built_by: str | None = "autocannon"
     clock: str | None = None
     opens_first: bool = False
+    ends_itself: bool = True
     reports_cpu: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:

@@ -133,6 +133,7 @@ class Paceload:
     built_by: str | None = "paceload"
     clock: str | None = None
     opens_first: bool = False
+    ends_itself: bool = False
     reports_cpu: bool = True
 
     def prepare(self, request: Request, folder: Path) -> None:

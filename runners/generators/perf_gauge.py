@@ -60,6 +60,7 @@ class PerfGauge:
     built_by: str | None = "perf-gauge"
     clock: str | None = None
     opens_first: bool = False
+    ends_itself: bool = False
     reports_cpu: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:

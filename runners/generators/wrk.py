@@ -44,6 +44,7 @@ class Wrk:
     built_by: str | None = "wrk"
     clock: str | None = "/build/clock.so"
     opens_first: bool = True
+    ends_itself: bool = False
     reports_cpu: bool = False
 
     def prepare(self, request: Request, folder: Path) -> None:

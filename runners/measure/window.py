@@ -60,7 +60,8 @@ def in_one_piece(source: LoadContext, target: LoadTarget, load: Load, kind: Wind
         for share in () if window.paced or kind in WARM_UP_KINDS else SAMPLED_AT:
             if not window.ends_by(window.begun + share * load.duration_s):
                 window.sample(share)
-        if window.watched or not float(load.duration_s).is_integer():
+        ends_itself = source.generators[target.generator].ends_itself or float(load.duration_s).is_integer()
+        if window.watched or not ends_itself:
             window.ends_by(end + (_END_S if window.paced else 0.0))
             # The load generator itself, not its sandbox, reports and ends.
             for pid in window.generator_pids:
@@ -90,7 +91,7 @@ class Window:
     ) -> None:
         self._source, self._target, self._load, self._kind, self._clock = source, target, load, kind, clock
         self._generator = source.generators[target.generator]
-        self.paced = load.rate_rps is not None and source.generators[target.generator].reports_cpu
+        self.paced = load.rate_rps is not None and self._generator.reports_cpu
         self.watched = self._generator.opens_first and load.connections >= LEAST_WATCHED
         # One that is ended by a signal needs a time of its own that is long enough, no more.
         spare_s = waiting_s + (MOST_RAMP_UP_S if self.watched else 0.0)
@@ -114,8 +115,7 @@ class Window:
         if self.paced:
             self._others.used_s(())
         with ExitStack() as stack:
-            self._out = stack.enter_context(tempfile.TemporaryFile())
-            self._err = stack.enter_context(tempfile.TemporaryFile())
+            self._out, self._err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
             accepted_before = accepted_count(elsewhere=isinstance(server, Elsewhere))
             self._started = time.monotonic()
             self._process = subprocess.Popen(
