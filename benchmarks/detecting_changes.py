@@ -21,7 +21,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any
 
 import numpy as np
@@ -31,12 +33,12 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import analyse
-from runners.analyse.revision_changes import change_of
+from runners.analyse.usage import cpu_per_request
 from runners.contract.runner import contract_request
 from runners.core.load import Load
-from runners.core.project import cache_folder
-from runners.core.records import Workload
+from runners.core.records import CONTROL, Interval, Workload
 from runners.core.request import Request
 from runners.experiments.experiment import Experiment
 from runners.generators.wrk import Wrk
@@ -45,6 +47,7 @@ from runners.measure.conformance import build_all
 from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.this_machine import plan_here
 from runners.measure.window import in_one_piece
+from runners.stats.verdicts import regression
 from runners.store.ledger import new_run_id
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
@@ -55,7 +58,9 @@ PLAIN, AGAIN, BURNING = "burn+plain", "burn+plain-again", "burn+burning-less"
 PATHS = {PLAIN: "/ping", AGAIN: "/ping", BURNING: "/burn/130ns"}
 THRESHOLD = 0.02
 CONNECTIONS = 40
-FILE = cache_folder() / "detecting-changes.jsonl"
+LEAST_BLOCKS = 10
+METHODS = ("wrkbook", "best of three", "ten runs")
+FILE = Path(__file__).with_name("detecting_changes.jsonl")
 Rates = dict[str, list[float]]
 app = typer.Typer(help=__doc__, add_completion=False)
 
@@ -74,7 +79,8 @@ def measure(
     artifacts = build_all(catalogue, [catalogue.server("burn"), catalogue.server("wrk")])
     for number in range(len(read(file)), tries):
         print(f"try {number + 1} of {tries}", file=sys.stderr, flush=True)
-        found = {
+        found: dict[str, Any] = {
+            "began_at": datetime.now(UTC).isoformat(timespec="minutes"),
             "wrkbook": timed(lambda: by_wrkbook(minutes)),
             "best of three": timed(lambda: {"slower": by_best_of_three(sequential(artifacts, 3, seconds))}),
             "ten runs": timed(lambda: {"slower": by_ten_runs(sequential(artifacts, 10, seconds / 3))}),
@@ -90,7 +96,7 @@ def table(file: Annotated[Path, typer.Option(help="Where the tries are kept.")] 
     print(in_markdown(read(file)))
 
 
-def read(file: Path) -> list[dict[str, dict[str, Any]]]:
+def read(file: Path) -> list[dict[str, Any]]:
     """Return the tries: method → who is called slower, and the seconds for one comparison."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
 
@@ -99,23 +105,49 @@ def timed(decide: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return what a method found (``slower``), and the time that it took for one of both comparisons."""
     started = time.monotonic()
     found = decide()
-    return found | {"seconds": (time.monotonic() - started) / len(found["slower"])}
+    return {"seconds": (time.monotonic() - started) / len(found["slower"])} | found
 
 
 def by_wrkbook(minutes: float) -> dict[str, Any]:
-    """Return whether each is a regression of plain, from blocks that have all three and the control; and what was planted.
+    """Return who of the two is decided to be slower than plain, after how many seconds, and what was planted.
 
-    ``planted`` are the throughput and the CPU time per request of the burning one, over those of plain.
+    All three are in the same blocks, with the control. Each is decided after the first block from the tenth on that decides it, as
+    ``compare REVISION..`` does; else it stays undecided. ``planted`` are the throughput and the CPU time per request of the burning one,
+    over those of plain.
     """
     parameters: dict[str, Any] = {"systems": list(PATHS), "run_id": f"detecting-{new_run_id('standard')}"}
-    parameters |= {"precision": THRESHOLD / 2, "budget_minutes": minutes}
+    parameters |= {
+        "slices": "auto-20",
+        "precision": THRESHOLD / 4,
+        "threshold": THRESHOLD,
+        "budget_minutes": minutes,
+        "max_blocks": 1000,
+    }
     experiment = Experiment("01-ping", parameters, workloads=["ping"])
     experiment.measure()
     results = analyse(experiment.run)
-    changes = {name: change_of(results, "ping", PLAIN, name) for name in (AGAIN, BURNING)}
-    slower = {name: each is not None and each.decision(THRESHOLD) == "regression" for name, each in changes.items()}
-    burning = changes[BURNING]
-    return {"slower": slower, "planted": [burning.throughput.value, burning.cpu.value] if burning else []}
+    more_is_better = [results.throughputs, 1 / cpu_per_request(results.usage)]
+    blocks = sorted(set(results.throughputs.index.get_level_values("block")))
+
+    def ratio(amounts: pd.Series, after: str, until: int) -> Interval:
+        sides = (of_cell(amounts, system, "ping").loc[:until] for system in (after, PLAIN))
+        return compare_sides(*sides).interval
+
+    decided, seconds = dict[str, str](), dict[str, float]()
+    for system in (AGAIN, BURNING):
+        for count, block in enumerate(blocks[LEAST_BLOCKS - 1 :], LEAST_BLOCKS):
+            sides = [ratio(amounts, system, block) for amounts in more_is_better]
+            decided[system] = regression(sides, ratio(results.throughputs, CONTROL, block), THRESHOLD)
+            seconds[system] = results.measured_s * count / len(blocks)
+            if decided[system] != "undecided":
+                break
+    throughput, per_cpu_second = (ratio(amounts, BURNING, blocks[-1]).value for amounts in more_is_better)
+    return {
+        "slower": {system: decision == "regression" for system, decision in decided.items()},
+        "decided": decided,
+        "seconds": fmean(seconds.values()),
+        "planted": [throughput, 1 / per_cpu_second],
+    }
 
 
 def sequential(artifacts: dict[str, Artifact], count: int, seconds: float) -> Rates:
@@ -161,20 +193,22 @@ def by_ten_runs(rates: Rates) -> dict[str, bool]:
     }
 
 
-def in_markdown(tries: list[dict[str, dict[str, Any]]]) -> str:
+def in_markdown(tries: list[dict[str, Any]]) -> str:
     """Return the table: a row for each method, with exact 95 % intervals of the shares."""
     rows = []
-    for method in tries[0] if tries else ():
+    for method in METHODS if tries else ():
         each = pd.DataFrame([{**one[method]["slower"], "seconds": one[method]["seconds"]} for one in tries])
         cells = [f"{each['seconds'].median():.0f}", *(share(each[name]) for name in (AGAIN, BURNING))]
         rows.append(f"| {method} | {' | '.join(cells)} |")
     heads = ["| method | seconds a comparison | false alarms | changes found |", "| --- | --- | --- | --- |"]
+    undecided = [str(sum(one["wrkbook"]["decided"][name] == "undecided" for one in tries)) for name in (AGAIN, BURNING)]
     known = [one["wrkbook"]["planted"] for one in tries if one["wrkbook"].get("planted")]
     throughput, cpu = np.exp(np.log(known).mean(axis=0)) if known else (math.nan, math.nan)
     planted = (
         f"Planted: {1 - throughput:.1%} less throughput, {cpu - 1:.1%} more CPU time per request (means of the tries)."
     )
-    return "\n".join([*heads, *rows, "", planted])
+    open_ones = f"wrkbook left {undecided[0]} of the equal and {undecided[1]} of the slower ones undecided."
+    return "\n".join([*heads, *rows, "", planted, open_ones]).replace("%", " %")
 
 
 def share(hits: pd.Series) -> str:

@@ -156,21 +156,26 @@ def test_the_methods_of_today_call_only_a_lower_throughput_slower(detecting, bur
 
 def test_the_table_counts_false_alarms_and_changes_found(detecting, tmp_path):
     file = tmp_path / "tries.jsonl"
-    tries = [
-        {
-            "wrkbook": {
-                "slower": {detecting.AGAIN: alarm, detecting.BURNING: True},
-                "seconds": 60.0,
-                "planted": [0.98, 1.02],
-            }
+
+    def one(alarm):
+        slower = {"slower": {detecting.AGAIN: alarm, detecting.BURNING: True}, "seconds": 60.0}
+        decided = {detecting.AGAIN: "regression" if alarm else "undecided", detecting.BURNING: "regression"}
+        return dict.fromkeys(detecting.METHODS, slower) | {
+            "wrkbook": {**slower, "decided": decided, "planted": [0.98, 1.02]}
         }
-        for alarm in (True, False)
-    ]
-    file.write_text("".join(json.dumps(one) + "\n" for one in tries))
+
+    file.write_text("".join(json.dumps(one(alarm)) + "\n" for alarm in (True, False)))
     assert detecting.read(tmp_path / "none") == []
     found = detecting.in_markdown(detecting.read(file))
-    assert "| wrkbook | 60 | 1 of 2 (1% to 99%) | 2 of 2 (16% to 100%) |" in found
-    assert "Planted: 2.0% less throughput, 2.0% more CPU time per request" in found
+    assert "| wrkbook | 60 | 1 of 2 (1 % to 99 %) | 2 of 2 (16 % to 100 %) |" in found
+    assert "| ten runs | 60 |" in found
+    assert "Planted: 2.0 % less throughput, 2.0 % more CPU time per request" in found
+    assert "wrkbook left 1 of the equal and 0 of the slower ones undecided" in found
+
+
+def test_the_documentation_shows_the_table_of_the_recorded_tries(detecting):
+    table = detecting.in_markdown(detecting.read(detecting.FILE))
+    assert table in (detecting.FILE.parent.parent / "docs" / "changes.md").read_text()
 
 
 def test_the_simulated_hosts_are_merged_into_one_load():

@@ -24,6 +24,16 @@ def launch_throughputs(windows: pd.DataFrame) -> pd.Series:
     return np.exp(logs.groupby([sound[name] for name in ("system", "workload", "block")]).mean()).dropna()
 
 
+def launch_cpu_times(windows: pd.DataFrame) -> pd.Series:
+    """Return the geometric mean of the server's CPU time per request over each launch's windows, in seconds.
+
+    Its index is system, workload and block; `windows` has these and cpu_per_request_s.
+    """
+    rows = windows[windows["cpu_per_request_s"] > 0]
+    logs = np.log(rows["cpu_per_request_s"].astype(float))
+    return np.exp(logs.groupby([rows[name] for name in ("system", "workload", "block")]).mean())
+
+
 def of_cell(throughputs: pd.Series, system: str, workload: str) -> pd.Series:
     """Return the launches of one cell, by block; empty where it has none."""
     try:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
 from runners.analyse.usage import cpu_per_request
-from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, System
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Decision, Interval, System
 from runners.stats.estimates import UNKNOWN
 from runners.stats.histograms import percentiles
+from runners.stats.verdicts import regression
 
 _P99 = 99.0
-Decision = Literal["no regression", "regression", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,10 @@ class Change:
     p99: Interval = UNKNOWN
 
     def decision(self, threshold: float) -> Decision:
-        """Return what is decided about a slowdown by `threshold`.
-
-        The border lies at half of it, so that both a slowdown by the whole threshold and none at all can be decided. Throughput and
-        CPU time each decide; one regression is enough. Where even the control lies beyond that border, above or below 1, nothing is
-        decided: the machine then shows changes where there are none.
-        """
-        border = 1 - threshold / 2
-        if self.control.high < border or self.control.low > 1 / border:
-            return "undecided"
-        sides = [] if self.is_bound else [(self.throughput.low, self.throughput.high)]
-        sides.append((1 / self.cpu.high, 1 / self.cpu.low))
-        if any(high < border for _, high in sides):
-            return "regression"
-        return "no regression" if all(low > border for low, _ in sides) else "undecided"
+        """Return what is decided about a slowdown by `threshold`; throughput and CPU time each decide."""
+        per_cpu_second = Interval(1 / self.cpu.value, 1 / self.cpu.high, 1 / self.cpu.low)
+        sides = [per_cpu_second] if self.is_bound else [self.throughput, per_cpu_second]
+        return regression(sides, self.control, threshold)
 
     def as_dict(self, threshold: float) -> dict[str, object]:
         """Return the fields for ``--json``; null where a number is not known."""

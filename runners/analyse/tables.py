@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -218,13 +219,14 @@ def load_results(record: TrialRecord) -> Iterator[tuple[WindowRecord, LoadResult
 
 @dataclass(frozen=True)
 class MeasuredWindow:
-    """A window that gives throughput; `void_for` names the checks that make its trial void: none where it counts."""
+    """A window that gives throughput and the server's CPU time; `void_for` names the checks that make its trial void."""
 
     block: int
     system: str
     workload: str
     throughput_rps: float
     void_for: tuple[str, ...] = ()
+    cpu_per_request_s: float = math.nan
     kind: str = WINDOW
 
 
@@ -234,9 +236,10 @@ def measured_windows(record: TrialRecord) -> list[MeasuredWindow]:
         return []
     windows = [(raw, result) for raw, result in load_results(record) if raw.kind in MEASURED_KINDS]
     void_for = _void_for(trial_checks(record, windows))
+    cell = (record.block, record.system, record.workload)
     return [
-        MeasuredWindow(record.block, record.system, record.workload, result.throughput_rps, void_for)
-        for raw, result in windows
+        MeasuredWindow(*cell, found.throughput_rps, void_for, raw.server_cpu_s / (found.requests_count or math.nan))
+        for raw, found in windows
         if raw.kind == WINDOW
     ]
 

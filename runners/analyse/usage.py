@@ -14,6 +14,7 @@ from statistics import fmean, linear_regression
 import numpy as np
 import pandas as pd
 
+from runners.analyse.comparisons import launch_cpu_times
 from runners.core.load import LoadResult
 from runners.core.sample import CpuTimes, Role, Sample
 from runners.core.trial_record import TrialRecord, WindowRecord
@@ -210,10 +211,5 @@ def read_builds(run: Run) -> pd.DataFrame:
 
 
 def cpu_per_request(usage: pd.DataFrame) -> pd.Series:
-    """Return the server's CPU time per request of each launch, in seconds: the geometric mean of its windows.
-
-    The index is system, workload and block.
-    """
-    rows = usage[(usage["role"] == "server") & (usage["cpu_per_request_s"] > 0)]
-    logs = np.log(rows["cpu_per_request_s"].astype(float))
-    return np.exp(logs.groupby([rows[name] for name in ("system", "workload", "block")]).mean())
+    """Return the server's CPU time per request of each launch, see :func:`runners.analyse.comparisons.launch_cpu_times`."""
+    return launch_cpu_times(usage[usage["role"] == "server"])

@@ -13,7 +13,8 @@ from runners.core.records import Interval
 from runners.core.units import RATIOS, amount, quantity
 
 if TYPE_CHECKING:
-    from runners.analyse.revision_changes import Change, Decision
+    from runners.analyse.revision_changes import Change
+    from runners.core.records import Decision
 
 
 def decision_of(found: Sequence[Change], threshold: float) -> Decision:

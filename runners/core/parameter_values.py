@@ -22,7 +22,7 @@ _REMEDY = 'write a percentile and a limit in µs, ms or s, for example "p99 <= 5
 AUTO = "auto"
 ALL = "all"
 """The value of the parameter `systems` that also takes the rows which no run measures by default."""
-AUTO_SLICE_MS = 100
+_AUTO_SLICE_MS = 100
 _MOST_SLICE_MS = 1000
 _THREADS = re.compile(r"(?P<factor>[1-9][0-9]?)x|(?P<number>[1-9][0-9]{0,3})")
 
@@ -94,9 +94,22 @@ def slices_text(value: object) -> str:
     text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
     if text == AUTO:
         return text
-    if not (text.isascii() and text.isdigit() and int(text) <= _MOST_SLICE_MS):
-        raise ValueError(f"must be {AUTO}, or whole milliseconds from 0 (windows in one piece) to {_MOST_SLICE_MS}")
-    return str(int(text))
+    number = text.removeprefix(f"{AUTO}-")
+    least = 0 if number == text else 1
+    if not (number.isascii() and number.isdigit() and least <= int(number) <= _MOST_SLICE_MS):
+        whole = f"whole milliseconds from 0 (windows in one piece) to {_MOST_SLICE_MS}"
+        raise ValueError(f"must be {AUTO}, or {whole}, or both: {AUTO}-20 is 20 on a noisy machine")
+    return f"{text.removesuffix(number)}{int(number)}"
+
+
+def decided_by_machine(slices: str) -> bool:
+    """Return whether the idle machine decides, by this value of the parameter ``slices``, if there are time slices."""
+    return slices.startswith(AUTO)
+
+
+def slice_length_s(slices: str) -> float:
+    """Return the length of a time slice by the parameter ``slices``, where there are any; 0: windows in one piece."""
+    return int(slices.removeprefix(AUTO).removeprefix("-") or _AUTO_SLICE_MS) / 1000
 
 
 def threads_text(value: object) -> str:

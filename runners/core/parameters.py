@@ -15,11 +15,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from runners.core.errors import WrkbookError
 from runners.core.parameter_values import (
     AUTO,
-    AUTO_SLICE_MS,
     Rate,
     Share,
     known_workloads,
     problems_of_sizes,
+    slice_length_s,
     slices_text,
     stated_objectives,
     threads_text,
@@ -60,7 +60,7 @@ PROFILES = {
 
 
 # They say when measuring stops, not what is measured: they may differ within a run, and between two that are compared.
-LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
+LIMITS = frozenset({"precision", "threshold", "min_blocks", "max_blocks", "budget_minutes"})
 
 
 # The largest item of each list of numbers.
@@ -105,10 +105,11 @@ class Parameters(BaseModel):
     precision: float = Field(
         0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
     )
+    threshold: float = Field(0.0, ge=0, lt=1, description="slowdown that ends measuring when it is decided")
     windows_count: int = Field(0, ge=0, le=1000, description="windows of a cell in each block; 0: the profile's")
     slices: Annotated[str, BeforeValidator(slices_text)] = Field(
         AUTO,
-        description="milliseconds of a time slice; 0: in one piece; auto: 100 where the idle machine is noisy, else 0",
+        description="milliseconds of a time slice; 0: in one piece; auto: 100 where the idle machine is noisy, else 0; auto-20: 20 there",
     )
     priming_s: float = Field(
         0.0, ge=0, le=600, description="full load for each launched process, in the place of warm-ups"
@@ -159,7 +160,7 @@ class Parameters(BaseModel):
             max_blocks=most,
             budget_minutes=self.budget_minutes or chosen.budget_minutes,
             priming_s=self.priming_s,
-            slice_s=(AUTO_SLICE_MS if self.slices == AUTO else int(self.slices)) / 1000,
+            slice_s=slice_length_s(self.slices),
             sure_blocks=least if self.min_blocks or not self.budget_minutes else 1,
         )
 

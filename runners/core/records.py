@@ -38,6 +38,7 @@ Row = dict[str, float | str | list[str] | None]
 """A row on its way into a table: column → value. What tables hold is described where they are made."""
 
 Verdict = Literal["faster", "slower", "equivalent", "undecided", "not comparable"]
+Decision = Literal["no regression", "regression", "undecided"]
 Bound = Literal["", "at most", "at least", "unknown"]
 Bottleneck = Literal["server", "generator", "both", "backend", "network", "unsaturated"]
 LOWER_BOUND_LIMITS = frozenset({"generator", "both", "network"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.core.parameter_values import AUTO
+from runners.core.parameter_values import decided_by_machine, slice_length_s
 from runners.core.parameters import LIMITS, Parameters
 from runners.core.run_manifest import Facts
 from runners.store.ledger import Run
@@ -32,7 +32,7 @@ def check_hosts_file(parameters: Parameters) -> None:
         raise WrkbookError(
             "CPUs of a role and hosts are given", "the inventory says which CPUs of a host are used: cpus"
         )
-    if parameters.slices not in (AUTO, "0"):
+    if not decided_by_machine(parameters.slices) and slice_length_s(parameters.slices):
         raise WrkbookError("time slices and hosts are given", "time slices work within one machine only: slices 0")
 
 

@@ -106,7 +106,8 @@ class Experiment:
             parameters,
             elsewhere=_pinning_over_hosts,
             workloads=workloads,
-            floor=floor,
+            # Two builds of one server share its floor: the time goes into what changed.
+            floor=None if parameters.threshold else floor,
             delays_ms=delays_ms,
             shapes=shapes,
             fixed_rate_loads=fixed_rate_loads,

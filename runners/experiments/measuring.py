@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from runners.measure.load import LoadContext
 from runners.measure.load_levels import plan_levels, search_ranges
 from runners.measure.machine_survey import SURVEY_S, survey
 from runners.measure.roles import OneMachine
-from runners.measure.run import measure
+from runners.measure.run import blocks_to_stop, measure
 from runners.measure.run_plan import USABLE_CPUS, RunPlan
 from runners.measure.sampling import probed_cpus
 from runners.store.runs import being_measured, kept, mark_void
@@ -51,7 +52,8 @@ def measure_run(plan: RunPlan, selected_runs: dict[str, str] | None) -> RunPlan:
             plan = _opened(plan, site, selected_runs)
         settings = _settings(plan, site, frozenset(run.read().nonconforming))
         with being_measured(run):
-            sound = measure(run, settings, measured_windows, precision=plan.parameters.precision)
+            limits = {"precision": plan.parameters.precision, "threshold": plan.parameters.threshold}
+            sound = measure(run, settings, measured_windows, **limits)
             mark_void(run, void=not sound)
         if plan.times_builds and not plan.parameters.hosts:
             record_build_times(run, plan.servers, site.image, plan.pinning)
@@ -129,5 +131,7 @@ def _settings(plan: RunPlan, site: Site, nonconforming: frozenset[str]) -> Block
         idle_other=idle_other(plan.run),
         search_ranges=search_ranges(plan.design, plan.run.read().rates if plan.run.exists else None),
         poisson=plan.parameters.arrivals == "poisson",
+        # The ratio of two builds needs more blocks than their percentiles do, and the time goes into it.
+        percentile_blocks=blocks_to_stop(plan.design) if plan.parameters.threshold else math.inf,
         roles=site.roles,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runners.core.parameter_values import AUTO
+from runners.core.parameter_values import decided_by_machine
 from runners.measure.run_plan import RunPlan
 from runners.present.kit.wording import Narrative
 from runners.stats.verdicts import SMALLEST_BAND
@@ -43,7 +43,7 @@ def _windows(plan: RunPlan) -> list[str]:
     sliced = not plan.design.fresh and profile.slice_s and any(generator.clock for generator in plan.generators)
     if not sliced:
         return found
-    when = "On a noisy machine" if plan.parameters.slices == AUTO and not plan.run.exists else "In this run"
+    when = "On a noisy machine" if decided_by_machine(plan.parameters.slices) and not plan.run.exists else "In this run"
     return [
         *found,
         f"{when} the windows of all systems of a workload are open together. One system runs at a time, for a slice of "

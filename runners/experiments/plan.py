@@ -11,7 +11,7 @@ from typing import Any
 
 from runners.contract.runner import contract_request
 from runners.core.errors import WrkbookError, did_you_mean
-from runners.core.parameter_values import ALL, AUTO
+from runners.core.parameter_values import ALL, decided_by_machine
 from runners.core.parameters import Parameters, check_parameters
 from runners.core.run_manifest import MachineSurvey, RunManifest, Shade, SliceChoice, WindowPlan
 from runners.core.units import format_duration, listing
@@ -83,8 +83,8 @@ def planned(plan: RunPlan) -> Fragment:
         f"{len(plan.design.cells)} cells, each a warm-up of {profile.warmup_s:g} s "
         + (f"({profile.priming_s:g} s of full load before a system's first) " if profile.priming_s else "")
         + f"and {profile.windows_count} × {profile.window_s:g} s {_how(plan)}: about {format_duration(per_block_s)}",
-        "blocks": f"{profile.min_blocks} to {profile.max_blocks}, until every ratio is known to ±{plan.parameters.precision:.1%}, "
-        f"for at most {format_duration(most)}",
+        "blocks": f"{profile.min_blocks} to {profile.max_blocks}, until every ratio is known to ±{plan.parameters.precision:.1%}"
+        f"{_or_decided(plan.parameters.threshold)}, for at most {format_duration(most)}",
         "time slices": _why_slices(plan),
         "load": f"{' and '.join(generator.name for generator in plan.generators)}, {_connections(plan)} connections, "
         f"{plan.threads} thread(s), closed loop where the plan says no rate",
@@ -96,6 +96,11 @@ def planned(plan: RunPlan) -> Fragment:
     return joined(method(plan).fragment, plan_table(list(dict.fromkeys(rows)), facts))
 
 
+def _or_decided(threshold: float) -> str:
+    """Return what else ends a run that compares builds of one server."""
+    return f" or a slowdown by {threshold:.1%} is decided for each build" if threshold else ""
+
+
 def _how(plan: RunPlan) -> str:
     """Say how the windows of a block follow one another, and why."""
     slice_s = 0.0 if plan.design.fresh else plan.profile.slice_s
@@ -105,7 +110,7 @@ def _how(plan: RunPlan) -> str:
         f"in time slices of {slice_s * 1000:g} ms, and one window in one piece for percentiles; "
         "delays, databases and fixed rates in one piece, in shuffled order"
     )
-    undecided = plan.parameters.slices == AUTO and not plan.run.exists
+    undecided = decided_by_machine(plan.parameters.slices) and not plan.run.exists
     return f"in one piece on a quiet machine; on a noisy one {slices}" if undecided else slices
 
 
@@ -114,7 +119,7 @@ def _why_slices(plan: RunPlan) -> str:
     if plan.run.exists:
         decided = plan.run.read().slices
         return decided.reason if decided else "not recorded"
-    if plan.parameters.slices == AUTO:
+    if decided_by_machine(plan.parameters.slices):
         noisy = f"more than {STEAL_LIMIT:.1%} of a CPU's time is stolen, or its speed varies by more than {SPREAD_LIMIT:.0%}"
         return f"decided just before measuring: time slices where {noisy}"
     return "as the parameter slices says"

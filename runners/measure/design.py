@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -211,6 +212,8 @@ class BlockSettings:
         (system, label of the workload without its load) → the first and the highest rate of a search.
     poisson : bool
         Whether the arrivals of an open loop are a Poisson process.
+    percentile_blocks : float
+        So many first blocks measure percentiles of cells in time slices, in a window of their own.
     roles : Roles
         Where servers, backends and load generators run.
     """
@@ -228,6 +231,7 @@ class BlockSettings:
     idle_other: Mapping[int, float] = field(default_factory=dict)
     search_ranges: Mapping[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
     poisson: bool = True
+    percentile_blocks: float = math.inf
     roles: Roles = field(default_factory=OneMachine)
 
     def cpus(self, cell: Cell) -> list[int]:

@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from runners.core.errors import WrkbookError
-from runners.core.parameter_values import AUTO, AUTO_SLICE_MS
+from runners.core.parameter_values import decided_by_machine, slice_length_s
 from runners.core.project import RAW, cache_folder
 from runners.core.run_manifest import CoreFacts, IdleMachine, MachineSurvey, PreflightFinding, SpeedReading
 from runners.core.status_line import steps
@@ -218,13 +218,13 @@ def spreads(speed: Sequence[SpeedReading]) -> dict[int, float]:
 
 def chosen_slices(requested: str, seen: IdleMachine) -> tuple[float, str]:
     """Return the length of a time slice in seconds (0: windows in one piece) by the parameter ``slices``, and why that was chosen."""
-    if requested != AUTO:
-        return int(requested) / 1000, "as the parameter slices says"
+    if not decided_by_machine(requested):
+        return slice_length_s(requested), "as the parameter slices says"
     steal, spread = (max(shares.values(), default=0.0) for shares in (seen.steal_fraction, seen.speed_spread))
     facts = (
         f"in {format_duration(seen.duration_s)} of the idle machine {steal:.1%} of a CPU's time was stolen (limit {STEAL_LIMIT:.1%}), "
         f"and the speed of a CPU varied by {spread:.1%} (limit {SPREAD_LIMIT:.0%})"
     )
     if steal > STEAL_LIMIT or spread > SPREAD_LIMIT:
-        return AUTO_SLICE_MS / 1000, f"the machine is noisy: {facts}"
+        return slice_length_s(requested), f"the machine is noisy: {facts}"
     return 0.0, f"the machine is quiet: {facts}"

@@ -6,12 +6,12 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import pandas as pd
 
 from runners.analyse.checks.conditions import DISTURBANCES
-from runners.analyse.comparisons import against_leader, compare_sides, launch_throughputs, of_cell
+from runners.analyse.comparisons import against_leader, compare_sides, launch_cpu_times, launch_throughputs, of_cell
 from runners.analyse.tables import MeasuredWindow, load_results
 from runners.core.parameter_values import Objective, objectives
 from runners.core.records import SEARCH_WINDOW, Interval, LoadProfile, System
@@ -19,8 +19,8 @@ from runners.core.trial_record import TrialRecord
 from runners.measure.capacity_search import met, on_schedule
 from runners.measure.design import BlockSettings, Cell, Design
 from runners.measure.load_levels import rounded
-from runners.stats.estimates import geometric_mean_interval
-from runners.stats.verdicts import bracket, precision_reached
+from runners.stats.estimates import UNKNOWN, geometric_mean_interval
+from runners.stats.verdicts import bracket, precision_reached, regression
 
 # After so many failures a system is not launched any more in this run.
 _FAILURES_TOLERATED = 2
@@ -112,6 +112,27 @@ class Progress:
                 if control.repeats(system)
             ]
         return precision_reached(ratios)
+
+    def decided(self, threshold: float) -> bool:
+        """Return whether a slowdown by `threshold` is decided in every workload: the plain build against each tuned or earlier one.
+
+        By throughput and by CPU time, since what limits a cell is known in the analysis only. False where there is no such build.
+        """
+        windows = pd.DataFrame(self.windows, columns=[each.name for each in fields(MeasuredWindow)]).assign(void=False)
+        more_is_better = (launch_throughputs(windows), 1 / launch_cpu_times(windows))
+        decisions = []
+        for workload in self.settings.design.compared:
+            systems = [cell.system for cell in self.settings.design.cells if cell.workload == workload]
+            for amounts in more_is_better if not workload.shape.rate_rps else ():
+                sides = {system: of_cell(amounts, system.name, workload.label) for system in systems}
+                pairs = [(system.plain, system) for system in systems if system.variant and not system.control]
+                same = [(control, system) for control in systems for system in systems if control.repeats(system)]
+                control = compare_sides(*(sides[each] for each in same[0])).interval if same else UNKNOWN
+                decisions += [
+                    regression([compare_sides(sides[now], sides[then]).interval], control, threshold)
+                    for now, then in pairs
+                ]
+        return bool(decisions) and "undecided" not in decisions
 
 
 def cell_of(design: Design, record: TrialRecord) -> Cell:

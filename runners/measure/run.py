@@ -41,9 +41,16 @@ _LAUNCH_S = 0.7
 
 
 def measure(
-    run: Run, settings: BlockSettings, parse: Callable[[TrialRecord], list[MeasuredWindow]], *, precision: float
+    run: Run,
+    settings: BlockSettings,
+    parse: Callable[[TrialRecord], list[MeasuredWindow]],
+    *,
+    precision: float,
+    threshold: float = 0.0,
 ) -> bool:
     """Measure blocks and write their trials to the ledger; return whether any window counts.
+
+    Blocks end when every ratio is known to `precision`, or a slowdown by `threshold` is decided for every tuned or earlier build.
 
     An interrupted run goes on after its last whole block.
 
@@ -65,7 +72,10 @@ def measure(
 
         def measure_next(settings: BlockSettings, excluded: Collection[System | Cell], status: str) -> None:
             nonlocal warned, last
-            window, windows = itertools.count(1), windows_in_block(settings, settings.design.without(excluded))
+            window, windows = (
+                itertools.count(1),
+                windows_in_block(settings, last + 1, settings.design.without(excluded)),
+            )
             if not warned and is_locked(SERVING, also_shared=True):
                 warned = True
                 line.note(_SERVED)
@@ -83,7 +93,7 @@ def measure(
 
         while (number := last + 1) <= most:
             reached, measured = progress.precision(), last - done
-            if number > least and reached <= precision:
+            if number > least and (reached <= precision or (threshold and progress.decided(threshold))):
                 break
             block_s = (time.monotonic() - started) / measured if measured else expected_s
             if measured and number > profile.sure_blocks and time.monotonic() + block_s > deadline:
@@ -135,11 +145,16 @@ def block_seconds(design: Design, profile: Profile, connections: int) -> float:
     return cells_s + len(design.systems) * profile.priming_s
 
 
-def windows_in_block(settings: BlockSettings, cells: Collection[Cell]) -> int:
-    """Count the windows of `cells` in one block, those for percentiles included, warm-ups not."""
+def windows_in_block(settings: BlockSettings, number: int, cells: Collection[Cell]) -> int:
+    """Count the windows of `cells` in block `number`, those for percentiles included, warm-ups not."""
     searches_count = sum(cell.searches for cell in cells)
     windows_count = (len(cells) - searches_count) * settings.profile.windows_count
-    return windows_count + searches_count * SEARCH_WINDOWS + sum(sliced(settings, cell) for cell in cells)
+    with_percentiles = number <= settings.percentile_blocks
+    return (
+        windows_count
+        + searches_count * SEARCH_WINDOWS
+        + with_percentiles * sum(sliced(settings, cell) for cell in cells)
+    )
 
 
 def _status(

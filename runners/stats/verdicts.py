@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from runners.core.records import Bound, Interval, Verdict
+from runners.core.records import Bound, Decision, Interval, Verdict
 from runners.stats.estimates import Floats, critical_value
 
 SIGNIFICANCE = 0.05
@@ -90,6 +90,21 @@ def is_clear(ratio: Interval, floor: float) -> bool:
     """Return whether the whole interval lies beyond the band."""
     edge = 1 + band(floor)
     return ratio.low > edge or ratio.high < 1 / edge
+
+
+def regression(sides: Iterable[Interval], control: Interval, threshold: float) -> Decision:
+    """Return what is decided about a slowdown by `threshold`, from ratios after ÷ before of which more is better.
+
+    The border lies at half of it, so that both a slowdown by the whole threshold and none at all can be decided. One regression is
+    enough. Where even the `control` lies beyond that border, above or below 1, nothing is decided: the machine then shows changes
+    where there are none.
+    """
+    border, ratios = 1 - threshold / 2, list(sides)
+    if control.high < border or control.low > 1 / border:
+        return "undecided"
+    if any(ratio.high < border for ratio in ratios):
+        return "regression"
+    return "no regression" if all(ratio.low > border for ratio in ratios) else "undecided"
 
 
 def precision_reached(ratios: Iterable[Interval]) -> float:

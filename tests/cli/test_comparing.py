@@ -13,6 +13,7 @@ from runners.cli import build_ratios, changed_rows, comparing
 from runners.cli.commands import app
 from runners.cli.console import plain
 from runners.core.errors import WrkbookError
+from runners.core.parameters import check_parameters
 from runners.core.records import Interval
 from runners.systems.catalogue import Catalogue
 from tests.systems.test_revisions import git, project  # noqa: F401  (a fixture)
@@ -134,6 +135,21 @@ def test_the_status_says_what_is_decided(project, monkeypatch, tmp_path, capsys)
     capsys.readouterr()
     assert status_of("HEAD..", "--json") == 2
     assert json.loads(capsys.readouterr().out)[0]["decision"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("experiment", "values", "differing"),
+    [
+        ("02-json-decode", {}, {"slices": "auto-20", "profile": "standard", "max_blocks": 1000}),
+        ("02-json-decode", {"slices": "0", "profile": "quick"}, {"slices": "0", "profile": "quick"}),
+        # Its windows are in one piece.
+        ("04-text-json-sql", {"precision": 0.001}, {"profile": "standard", "max_blocks": 1000, "precision": 0.001}),
+    ],
+)
+def test_a_comparison_of_builds_measures_until_each_is_decided_and_keeps_what_was_given(experiment, values, differing):
+    given = comparing.given_to(experiment, values, "abc", 0.02)
+    assert given == {"threshold": 0.02, "precision": 0.005, "variants": ["abc"], **differing}
+    assert check_parameters(given, experiment).effective_profile.max_blocks == (3 if "profile" in values else 1000)
 
 
 @pytest.mark.parametrize(

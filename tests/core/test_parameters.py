@@ -44,6 +44,9 @@ def test_the_defaults_are_valid_and_standard():
         ({"seed": -1}, "parameter seed"),
         ({"slices": "often"}, "parameter slices: must be auto, or whole milliseconds from 0"),
         ({"slices": 1001}, "parameter slices"),
+        ({"slices": "auto-0"}, "parameter slices"),
+        ({"slices": "auto-"}, "parameter slices"),
+        ({"slices": "auto--5"}, "parameter slices"),
         ({"slices": -1}, "parameter slices"),
         ({"slices": "1.5"}, "parameter slices"),
         ({"slices": 0.5}, "parameter slices"),
@@ -196,6 +199,8 @@ def test_a_parameter_without_a_value_is_an_error():
         (100, "100", 0.1),
         ("0100", "100", 0.1),
         ("1000", "1000", 1.0),
+        ("auto-20", "auto-20", 0.02),
+        ("auto-050", "auto-50", 0.05),
     ],
 )
 def test_time_slices_are_auto_or_milliseconds_as_text_or_number(given, kept, slice_s):

@@ -40,6 +40,11 @@ def test_the_reason_has_the_numbers_and_the_limits():
     assert "varied by 5.7% (limit 2%)" in reason
 
 
+@pytest.mark.parametrize(("steal", "slice_s"), [(0.0, 0.0), (0.01, 0.02)])
+def test_where_the_machine_decides_whether_the_length_may_be_given(steal, slice_s):
+    assert chosen_slices("auto-20", seen(steal=steal))[0] == slice_s
+
+
 @pytest.mark.parametrize(("given", "slice_s"), [("0", 0.0), ("250", 0.25)])
 def test_a_length_that_was_given_is_used_whatever_the_machine_does(given, slice_s):
     assert chosen_slices(given, seen(steal=0.5)) == (slice_s, "as the parameter slices says")

@@ -1,5 +1,7 @@
 """When a run goes on, and with what: systems that fail again and again, budgets, and what the machine made void."""
 
+import itertools
+import math
 import time
 from types import SimpleNamespace
 
@@ -13,7 +15,7 @@ from runners.core.trial_record import Failure
 from runners.measure.block import _systems_in_time_slices
 from runners.measure.design import connection_shapes, design
 from runners.measure.progress import Progress
-from runners.measure.run import _status, blocks_to_stop, measure
+from runners.measure.run import _status, blocks_to_stop, measure, windows_in_block
 from runners.systems.catalogue import Catalogue
 
 
@@ -68,7 +70,9 @@ class Kept:
 
 def settings_of(profile):
     found = progress(fresh=False).settings.design
-    return SimpleNamespace(design=found, nonconforming=frozenset(), connections=80, profile=profile)
+    return SimpleNamespace(
+        design=found, nonconforming=frozenset(), connections=80, profile=profile, percentile_blocks=math.inf
+    )
 
 
 @pytest.mark.parametrize(("sure", "blocks"), [(1, [1]), (3, [1, 2, 3])])
@@ -187,6 +191,73 @@ def test_a_void_window_does_not_count_for_the_precision():
             row = window(block, name, "json10@20", **{"throughput_rps": 1000.0 + block + place, **wild})
             found.add(SimpleNamespace(failure=None, shape=LoadProfile(), row=row))
     assert found.precision() < 0.01
+
+
+def builds_measured(after_rps, cpu_per_request_s=1.0, control_rps=None, blocks=10):
+    """The progress of a run with gin as it is (`after_rps`), a tuned build of 1,000 requests/s, and a control."""
+    cells = design(Catalogue(), ["json10"], systems=["gin"], variants=["pgo"])
+    names = [cell.system.name for cell in cells.cells]
+    assert names == ["gin", "gin+pgo", "control"]
+    found = Progress(SimpleNamespace(design=cells, nonconforming=frozenset()), lambda _: [])
+    wobble = itertools.cycle([0.997, 1.003, 1.0, 1.002])
+    for block in range(1, blocks + 1):
+        sides = zip(
+            names,
+            (after_rps, 1000.0, control_rps or after_rps),
+            (cpu_per_request_s, 1.0, cpu_per_request_s),
+            strict=True,
+        )
+        for name, rate, cpu in sides:
+            noise = next(wobble)
+            found.windows.append(MeasuredWindow(block, name, "json10", rate * noise, (), cpu / noise))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("amounts", "decided"),
+    [
+        ({"after_rps": 1000.0}, True),
+        ({"after_rps": 950.0, "cpu_per_request_s": 1.05}, True),
+        ({"after_rps": 990.0}, False),
+        # Throughput alone does not tell: the load may be the limit.
+        ({"after_rps": 1000.0, "cpu_per_request_s": 1.01}, False),
+        ({"after_rps": 950.0, "cpu_per_request_s": 1.05, "control_rps": 900.0}, False),
+        ({"after_rps": 950.0, "cpu_per_request_s": 1.05, "blocks": 1}, False),
+        ({"after_rps": 950.0, "blocks": 0}, False),
+    ],
+)
+def test_a_slowdown_is_decided_when_throughput_and_cpu_time_lie_on_one_side_of_the_border(amounts, decided):
+    assert builds_measured(**amounts).decided(0.02) is decided
+
+
+def test_without_another_build_no_slowdown_is_ever_decided():
+    found = progress(fresh=False)
+    found.windows = [window(block, name, "json10@20") for block in range(9) for name in ("gin", "net-http")]
+    assert not found.decided(0.02)
+
+
+@pytest.mark.parametrize(("threshold", "blocks_count"), [(0.02, 10), (0.0, 20)])
+def test_a_decided_slowdown_ends_a_run_that_asks_for_it(monkeypatch, threshold, blocks_count):
+    there = builds_measured(950.0, 1.05, blocks=20)
+
+    def block(_settings, number, _excluded, _step):
+        rows = [window for window in there.windows if window.block == number]
+        return [SimpleNamespace(failure=None, shape=LoadProfile(), block=number, row=row) for row in rows]
+
+    monkeypatch.setattr("runners.measure.run.measure_block", block)
+    settings = settings_of(Profile(0.3, 1.0, 1, 5, 20, 9.0, "for tests", sure_blocks=5))
+    settings.design, kept = there.settings.design, Kept()
+    measure(kept, settings, lambda record: [record.row], precision=0.0001, threshold=threshold)
+    assert len(kept.blocks) == blocks_count
+
+
+@pytest.mark.parametrize(("block", "windows_count"), [(10, 9), (11, 6)])
+def test_where_percentiles_need_fewer_blocks_the_others_leave_their_windows_out(monkeypatch, block, windows_count):
+    monkeypatch.setattr("runners.measure.run.sliced", lambda *_: True)
+    settings = settings_of(Profile(0.3, 1.0, 2, 5, 20, 9.0, "for tests", slice_s=0.02))
+    settings.percentile_blocks = 10
+    settings.design = builds_measured(1000.0).settings.design
+    assert windows_in_block(settings, block, settings.design.cells) == windows_count
 
 
 def test_a_run_tells_once_how_long_it_measured(monkeypatch, paused_s, capsys):

@@ -235,7 +235,7 @@ def test_what_goes_on_while_its_server_is_stopped_is_measured_in_one_piece(chose
 
 def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_come_from_it_alone(undisturbed):
     settings, steps, records = undisturbed
-    assert len(steps) == windows_in_block(settings, settings.design.cells) == 6 * (SHORT.windows_count + 1)
+    assert len(steps) == windows_in_block(settings, 1, settings.design.cells) == 6 * (SHORT.windows_count + 1)
     last_slices = max(raw.started_at for record in records for raw, _ in windows(record))
     for record in records:
         kinds = [raw.kind for raw in record.windows]

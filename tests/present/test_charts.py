@@ -53,6 +53,10 @@ def test_every_chart_says_what_it_shows_with_units_and_for_those_who_cannot_see_
         assert all(ax.get_xlabel() for ax in drawn_panels(chart))
 
 
+def test_without_a_floor_there_is_no_chart_of_its_shares(sample):
+    assert charts.share_of_floor(sample.shares.iloc[:0], sample.cells) is None
+
+
 def test_there_is_one_panel_per_workload_and_one_bar_per_system(sample):
     chart = charts.throughput(sample.cells)
     panels = drawn_panels(chart)

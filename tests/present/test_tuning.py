@@ -59,3 +59,9 @@ def test_one_block_shows_no_gain(tmp_path):
     (sentence,) = tuning.sentences(results)
     assert "nothing that this run can show" in sentence
     assert "interval not known" in sentence
+
+
+def test_in_a_comparison_of_revisions_the_earlier_build_is_no_tuning(results):
+    results.parameters["threshold"] = 0.02
+    assert tuning.sentences(results) == []
+    assert not tuning.comparison(results).text

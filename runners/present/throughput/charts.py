@@ -151,8 +151,10 @@ def _cpu_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Style], end
 
 
 @themed
-def share_of_floor(shares: pd.DataFrame, cells: pd.DataFrame) -> Chart:
-    """Decode throughput as a share of what the same server does when it reads the same body and decodes nothing."""
+def share_of_floor(shares: pd.DataFrame, cells: pd.DataFrame) -> Chart | None:
+    """Decode throughput as a share of what the same server does when it reads the same body and decodes nothing; None without that."""
+    if shares.empty:
+        return None
     workloads = ordered(shares["workload"])
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],

@@ -39,7 +39,12 @@ class Gain:
 
 
 def gains(results: Results, workload: str) -> list[Gain]:
-    """Return the gain of each tuned build at a workload, where both builds were measured and may be ranked."""
+    """Return the gain of each tuned build at a workload, where both builds were measured and may be ranked.
+
+    A comparison of revisions has none: its other build is an earlier one.
+    """
+    if results.parameters.get("threshold"):
+        return []
     cells = measured(results.cells)
     limits = cells[cells["workload"] == workload].set_index("system")["bottleneck"].to_dict()
     found = []

@@ -1,0 +1,65 @@
+"""Two revisions of a server compared as a user does it: a planted slowdown is found, and the report has nothing that was not measured."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from runners.core.project import OTHER_SERVERS, PROJECT, SERVERS
+from tests.systems.test_revisions import git
+
+pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
+
+SYSTEM, EXPERIMENT = "net-http+encoding/json/v2", "02-json-decode"
+HANDLER = "reply, status, err := x.Respond("
+# As much again as the request costs, or more: few short blocks decide about it.
+PLANTED = "for turn, until := 0, 50_000; turn < until; turn++ {\n}\n"
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """The outcome of the command, and the folder of the run's report."""
+    folder = tmp_path_factory.mktemp("revisions")
+    servers = folder / "project" / "servers"
+    shutil.copytree(SERVERS, servers)
+    git(folder, "init", "-q", servers.parent)
+    git(servers, "add", "-A")
+    git(servers, "commit", "-qm", "first")
+    source = servers / "net-http" / "routes.go"
+    before, found, after = source.read_text().partition(HANDLER)
+    assert found
+    source.write_text(before + PLANTED + found + after)
+    git(servers, "commit", "-qam", "slower")
+    command = [sys.executable, "-m", "runners", "compare", "HEAD~..", EXPERIMENT, "--json", "--minutes", "3"]
+    chosen = ["-p", "systems", SYSTEM, "-p", "batch_sizes", "1", "-p", "profile", "quick"]
+    env = {**os.environ, "WRKBOOK_DATA": str(folder / "data"), OTHER_SERVERS: str(servers)}
+    outcome = subprocess.run([*command, *chosen], capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)
+    (report,) = (folder / "data" / "processed" / EXPERIMENT).glob("*-quick")
+    return outcome, report
+
+
+def test_a_planted_slowdown_is_a_regression(compared):
+    outcome, _ = compared
+    assert outcome.returncode == 1, outcome.stderr[-3000:]
+    (change,) = json.loads(outcome.stdout)
+    assert (change["system"], change["workload"], change["decision"]) == (SYSTEM, "decode-1", "regression")
+    assert change["throughput"]["high"] < 0.9
+    assert change["cpu"]["low"] > 1.1
+
+
+def test_the_time_goes_into_both_builds_and_their_control(compared):
+    _, report = compared
+    summary = json.loads((report / "summary.json").read_text())
+    assert {cell["workload"] for cell in summary["cells"]} == {"decode-1"}
+    assert len({cell["system"] for cell in summary["cells"]}) == 3
+
+
+def test_its_report_asks_no_question_that_was_not_measured(compared):
+    _, report = compared
+    html = (report / "report.html").read_text()
+    assert "What decoding leaves" not in html
+    assert "What does tuning buy?" not in html
+    assert "Traceback" not in html
