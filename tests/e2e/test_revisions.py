@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 SYSTEM, EXPERIMENT = "net-http+encoding/json/v2", "02-json-decode"
 HANDLER = "reply, status, err := x.Respond("
 # As much again as the request costs, or more: few short blocks decide about it.
-PLANTED = "for turn, until := 0, 50_000; turn < until; turn++ {\n}\n"
+PLANTED = "for step, until := 0, 50_000; step < until; step++ {\n}\n"
 
 
 @pytest.fixture(scope="module")
