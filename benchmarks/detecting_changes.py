@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -47,7 +48,7 @@ from runners.measure.conformance import build_all
 from runners.measure.load import LoadContext, LoadTarget
 from runners.measure.this_machine import plan_here
 from runners.measure.window import in_one_piece
-from runners.stats.verdicts import regression
+from runners.stats.verdicts import PRECISION_OF_THRESHOLD, regression
 from runners.store.ledger import new_run_id
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
@@ -118,12 +119,12 @@ def by_wrkbook(minutes: float) -> dict[str, Any]:
     parameters: dict[str, Any] = {"systems": list(PATHS), "run_id": f"detecting-{new_run_id('standard')}"}
     parameters |= {
         "slices": "auto-20",
-        "precision": THRESHOLD / 4,
-        "threshold": THRESHOLD,
+        "precision": THRESHOLD * PRECISION_OF_THRESHOLD,
         "budget_minutes": minutes,
         "max_blocks": 1000,
     }
     experiment = Experiment("01-ping", parameters, workloads=["ping"])
+    experiment.run_plan = replace(experiment.run_plan, compares_revisions=True)
     experiment.measure()
     results = analyse(experiment.run)
     more_is_better = [results.throughputs, 1 / cpu_per_request(results.usage)]

@@ -211,7 +211,7 @@ def test_a_notebook_is_thin(path):
     for cell in notebook.cells:
         if cell.cell_type == "code":
             declares = "parameters" in cell.metadata.get("tags", [])
-            assert len(cell.source.splitlines()) <= (20 if declares else 13)
+            assert len(cell.source.splitlines()) <= (19 if declares else 13)
             assert "def " not in cell.source
     assert sum("parameters" in cell.metadata.get("tags", []) for cell in notebook.cells) == 1
 

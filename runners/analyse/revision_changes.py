@@ -11,7 +11,7 @@ import pandas as pd
 from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
 from runners.analyse.usage import cpu_per_request
-from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Decision, Interval, System
+from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Decision, Interval
 from runners.stats.estimates import UNKNOWN
 from runners.stats.histograms import percentiles
 from runners.stats.verdicts import regression
@@ -63,15 +63,14 @@ class Change:
         return {name: _known(value) for name, value in fields.items()}
 
 
-def changes(results: Results, before: str) -> list[Change]:
-    """Return the change of each cell that was measured at both revisions; `before` is the name of the other build."""
+def changes(results: Results) -> list[Change]:
+    """Return the change of each cell that was measured at an earlier revision too; empty where none is compared."""
     found = []
     for system in results.manifest.systems.values():
-        if system.control or system.variant:
+        if system.control or not system.earlier:
             continue
-        earlier = System(system.server, system.codec, before)
         closed = [workload for workload in results.workloads if workload not in results.fixed_rate]
-        found += [change_of(results, workload, earlier.name, system.name) for workload in closed]
+        found += [change_of(results, workload, system.name, system.plain.name) for workload in closed]
     return [each for each in found if each is not None]
 
 

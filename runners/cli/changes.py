@@ -11,20 +11,10 @@ from rich.table import Table
 from runners.cli.console import table
 from runners.core.records import Interval
 from runners.core.units import RATIOS, amount, quantity
+from runners.stats.verdicts import decision_of
 
 if TYPE_CHECKING:
     from runners.analyse.revision_changes import Change
-    from runners.core.records import Decision
-
-
-def decision_of(found: Sequence[Change], threshold: float) -> Decision:
-    """Return the decision over all cells: one regression is enough, and each must be decided for there to be none.
-
-    Where nothing was measured, as no row differs, there is none.
-    """
-    decisions = [each.decision(threshold) for each in found] or ["no regression"]
-    every: tuple[Decision, ...] = ("regression", "undecided", "no regression")
-    return next(each for each in every if each in decisions)
 
 
 def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
@@ -37,7 +27,7 @@ def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
         "no regression": f"No regression since {before}: no cell is slower by {size}.",
         "undecided": f"Undecided whether a cell is slower than at {before} by {size}: give it more --minutes.",
     }
-    return said[decision_of(found, threshold)]
+    return said[decision_of([each.decision(threshold) for each in found])]
 
 
 _HEADS = (

@@ -18,7 +18,7 @@ import typer
 from runners.cli.arguments import HEADLINE, AsJson, Changes, parameter_values
 from runners.cli.build_ratios import build_time_ratios, size_ratios
 from runners.cli.changed_rows import changed_rows
-from runners.cli.changes import decision_of, in_a_table, in_markdown, verdict
+from runners.cli.changes import in_a_table, in_markdown, verdict
 from runners.cli.console import failures_told, show
 from runners.core.errors import WrkbookError
 from runners.core.parameter_values import AUTO
@@ -29,6 +29,7 @@ from runners.core.project import (
     experiments,
     find_experiment,
 )
+from runners.stats.verdicts import PRECISION_OF_THRESHOLD, decision_of
 from runners.store.ledger import Run
 from runners.store.runs import find_runs
 from runners.systems import revisions
@@ -149,7 +150,7 @@ def _compare_revisions(
         print(json.dumps([each.as_dict(threshold) for each in found], indent=1))
     else:
         show(*([in_a_table(found, threshold)] if found else []), f"{verdict(found, before, threshold)}\n")
-    return _STATUS[decision_of(found, threshold)]
+    return _STATUS[decision_of([each.decision(threshold) for each in found])]
 
 
 def other_end(text: str, *, dirty: bool) -> str:
@@ -197,10 +198,16 @@ def commit_of(text: str, *, dirty: bool) -> str:
 def given_to(experiment: str, values: Mapping[str, Any], revision: str, threshold: float) -> dict[str, Any]:
     """Return the parameters of a run that compares a revision's builds with those of the working tree; `values` are the user's.
 
-    With intervals of ± a quarter of the threshold, 95 % of the slowdowns by all of it lie wholly beyond the border at half of it. Most
-    changes are decided long before.
+    Raises
+    ------
+    WrkbookError
+        For a precision: it follows from the threshold.
     """
-    usual: dict[str, Any] = {"slices": _SLICES, "precision": threshold / 4, "threshold": threshold}
+    if "precision" in values:
+        raise WrkbookError(
+            "compare measures until a slowdown is decided, not to a precision", "say --threshold PERCENT"
+        )
+    usual: dict[str, Any] = {"slices": _SLICES, "precision": threshold * PRECISION_OF_THRESHOLD}
     if "profile" not in values:
         usual |= {"profile": "standard", "max_blocks": _MOST_BLOCKS}
     declared = declared_parameters(experiment)
@@ -228,7 +235,7 @@ def measured(
         servers = {system.name: system.server for system in results.manifest.systems.values()}
         builds = build_time_ratios(name, set(servers.values())) if build_times else {}
     print(f"Report: {report.html}", file=sys.stderr)
-    if found := changes(results, name):
+    if found := changes(results):
         return [
             replace(
                 each,

@@ -60,7 +60,7 @@ PROFILES = {
 
 
 # They say when measuring stops, not what is measured: they may differ within a run, and between two that are compared.
-LIMITS = frozenset({"precision", "threshold", "min_blocks", "max_blocks", "budget_minutes"})
+LIMITS = frozenset({"precision", "min_blocks", "max_blocks", "budget_minutes"})
 
 
 # The largest item of each list of numbers.
@@ -105,7 +105,6 @@ class Parameters(BaseModel):
     precision: float = Field(
         0.02, gt=0, lt=1, description="half-width of the 95 % interval of every ratio at which measuring stops"
     )
-    threshold: float = Field(0.0, ge=0, lt=1, description="slowdown that ends measuring when it is decided")
     windows_count: int = Field(0, ge=0, le=1000, description="windows of a cell in each block; 0: the profile's")
     slices: Annotated[str, BeforeValidator(slices_text)] = Field(
         AUTO,

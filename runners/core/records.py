@@ -12,8 +12,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-TRIAL_SCHEMA = "wrkbook.trial/11"
-RUN_SCHEMA = "wrkbook.run/11"
+TRIAL_SCHEMA = "wrkbook.trial/12"
+RUN_SCHEMA = "wrkbook.run/12"
 SUMMARY_SCHEMA = "wrkbook.summary/7"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
@@ -150,13 +150,15 @@ def label_of(server: str, codec: str | None = None, variant: str | None = None) 
 class System:
     """One row of a comparison: a server, its codec and its tuned build (None: the plain one), launched as its own process.
 
-    ``control`` marks the A/A control: the same as another system, launched once more under this name.
+    ``control`` marks the A/A control: the same as another system, launched once more under this name. ``earlier`` marks the build of
+    an earlier git revision, which ``variant`` names.
     """
 
     server: str
     codec: str | None = None
     variant: str | None = None
     control: bool = False
+    earlier: bool = False
 
     @property
     def name(self) -> str:
@@ -171,7 +173,7 @@ class System:
     @property
     def plain(self) -> System:
         """Return the same row of the plain build."""
-        return replace(self, variant=None)
+        return replace(self, variant=None, earlier=False)
 
     def repeats(self, other: System) -> bool:
         """Return whether this is the A/A control of `other`."""

@@ -188,6 +188,8 @@ class TrialRecord(Record):
         Kind → calls and rows of the backend for one request, of a mix on average; empty where nothing is counted.
     cpus : dict[str, str]
         Role → list of CPUs.
+    measures_percentiles : bool
+        Whether a window in one piece was to follow those in time slices.
     startup_s : float | None
         Time from launch to the first accepted connection.
     memory_before, memory_after : ProcessMemory | None
@@ -216,6 +218,7 @@ class TrialRecord(Record):
     work_per_request: dict[str, dict[str, int | float]]
     cpus: dict[str, str]
     generator: str
+    measures_percentiles: bool = True
     port: int | None = None
     startup_s: float | None = None
     failure: Failure | None = None

@@ -106,8 +106,7 @@ class Experiment:
             parameters,
             elsewhere=_pinning_over_hosts,
             workloads=workloads,
-            # Two builds of one server share its floor: the time goes into what changed.
-            floor=None if parameters.threshold else floor,
+            floor=floor,
             delays_ms=delays_ms,
             shapes=shapes,
             fixed_rate_loads=fixed_rate_loads,

@@ -52,8 +52,7 @@ def measure_run(plan: RunPlan, selected_runs: dict[str, str] | None) -> RunPlan:
             plan = _opened(plan, site, selected_runs)
         settings = _settings(plan, site, frozenset(run.read().nonconforming))
         with being_measured(run):
-            limits = {"precision": plan.parameters.precision, "threshold": plan.parameters.threshold}
-            sound = measure(run, settings, measured_windows, **limits)
+            sound = measure(run, settings, measured_windows, plan.parameters.precision, plan.threshold)
             mark_void(run, void=not sound)
         if plan.times_builds and not plan.parameters.hosts:
             record_build_times(run, plan.servers, site.image, plan.pinning)
@@ -132,6 +131,6 @@ def _settings(plan: RunPlan, site: Site, nonconforming: frozenset[str]) -> Block
         search_ranges=search_ranges(plan.design, plan.run.read().rates if plan.run.exists else None),
         poisson=plan.parameters.arrivals == "poisson",
         # The ratio of two builds needs more blocks than their percentiles do, and the time goes into it.
-        percentile_blocks=blocks_to_stop(plan.design) if plan.parameters.threshold else math.inf,
+        percentile_blocks=blocks_to_stop(plan.design) if plan.compares_revisions else math.inf,
         roles=site.roles,
     )

@@ -84,7 +84,7 @@ def planned(plan: RunPlan) -> Fragment:
         + (f"({profile.priming_s:g} s of full load before a system's first) " if profile.priming_s else "")
         + f"and {profile.windows_count} × {profile.window_s:g} s {_how(plan)}: about {format_duration(per_block_s)}",
         "blocks": f"{profile.min_blocks} to {profile.max_blocks}, until every ratio is known to ±{plan.parameters.precision:.1%}"
-        f"{_or_decided(plan.parameters.threshold)}, for at most {format_duration(most)}",
+        f"{_or_decided(plan.threshold)}, for at most {format_duration(most)}",
         "time slices": _why_slices(plan),
         "load": f"{' and '.join(generator.name for generator in plan.generators)}, {_connections(plan)} connections, "
         f"{plan.threads} thread(s), closed loop where the plan says no rate",

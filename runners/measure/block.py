@@ -107,7 +107,7 @@ def _measure(
                         trial.warm_up(settings, primed)
                     trial.measure(settings, CONFIRMATION_WINDOW if trial.cell.workload.shape.objectives else WINDOW)
         for trial in _in_order(settings, number, visits, trials):
-            if number <= settings.percentile_blocks and sliced(settings, trial.cell):
+            if trial.record.measures_percentiles and sliced(settings, trial.cell):
                 step(f"{system_title(trial.cell.system.name)}, {trial.cell.workload.label}, for percentiles")
                 # A time slice begins with cold caches, which adds 1 to 2 ms to its first responses and so to p99.
                 trial.measure(settings, PERCENTILES_WINDOW)

@@ -132,7 +132,8 @@ def design(
         if not chosen:
             return [system for system in found if catalogue.server(system.server).role != "reference"]
         servers = {system.server for system in chosen} if same_servers and not set(chosen) & set(found) else ()
-        wanted = {*chosen, *(replace(system, variant=name) for system in chosen for name in variants)}
+        rows = {system.plain for system in chosen}
+        wanted = {*chosen, *(system for system in found if system.plain in rows and system.variant in variants)}
         return [system for system in found if system in wanted or system.server in servers]
 
     cells: list[Cell] = []
@@ -150,7 +151,7 @@ def design(
         raise WrkbookError(f"no system serves {' or '.join(workloads)}", "./wrkbook list shows who serves what")
     catalogue.check_variants(variants, {cell.system.server for cell in cells})
     if floor:
-        builds = dict.fromkeys(System(cell.system.server, variant=cell.system.variant) for cell in cells)
+        builds = dict.fromkeys(replace(cell.system, codec=None, control=False) for cell in cells)
         cells += [Cell(build, workload) for workload in WORKLOADS[floor].variants(sizes) for build in builds]
     # What is searched has no throughput to compare.
     return Design(tuple(cells), tuple(each for each in compared if not each.shape.objectives), floor, fresh)

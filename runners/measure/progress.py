@@ -114,7 +114,7 @@ class Progress:
         return precision_reached(ratios)
 
     def decided(self, threshold: float) -> bool:
-        """Return whether a slowdown by `threshold` is decided in every workload: the plain build against each tuned or earlier one.
+        """Return whether a slowdown by `threshold` is decided in every workload: the present build against each earlier one.
 
         By throughput and by CPU time, since what limits a cell is known in the analysis only. False where there is no such build.
         """
@@ -125,7 +125,7 @@ class Progress:
             systems = [cell.system for cell in self.settings.design.cells if cell.workload == workload]
             for amounts in more_is_better if not workload.shape.rate_rps else ():
                 sides = {system: of_cell(amounts, system.name, workload.label) for system in systems}
-                pairs = [(system.plain, system) for system in systems if system.variant and not system.control]
+                pairs = [(system.plain, system) for system in systems if system.earlier and not system.control]
                 same = [(control, system) for control in systems for system in systems if control.repeats(system)]
                 control = compare_sides(*(sides[each] for each in same[0])).interval if same else UNKNOWN
                 decisions += [

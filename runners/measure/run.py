@@ -44,13 +44,12 @@ def measure(
     run: Run,
     settings: BlockSettings,
     parse: Callable[[TrialRecord], list[MeasuredWindow]],
-    *,
     precision: float,
     threshold: float = 0.0,
 ) -> bool:
     """Measure blocks and write their trials to the ledger; return whether any window counts.
 
-    Blocks end when every ratio is known to `precision`, or a slowdown by `threshold` is decided for every tuned or earlier build.
+    Blocks end when every ratio is known to `precision`, or a slowdown by `threshold` is decided for every build of an earlier revision.
 
     An interrupted run goes on after its last whole block.
 

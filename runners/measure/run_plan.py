@@ -28,6 +28,7 @@ from runners.measure.server_cpus import (
     with_server_cpus,
 )
 from runners.measure.this_machine import command_at_hand
+from runners.stats.verdicts import PRECISION_OF_THRESHOLD
 from runners.store.ledger import Run, check_run_id, new_run_id
 from runners.systems.catalogue import Catalogue
 from runners.systems.host import client_ports
@@ -63,6 +64,8 @@ class RunPlan:
         The amount of measuring by the parameter `profile`.
     steps : CpuSteps | None
         The numbers of server CPUs, where the experiment compares them.
+    compares_revisions : bool
+        Whether builds of an earlier git revision are measured beside the present ones: they share a floor, which is left out.
     """
 
     run: Run
@@ -78,6 +81,12 @@ class RunPlan:
     load_levels: LoadLevels | None = None
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
     steps: CpuSteps | None = None
+    compares_revisions: bool = False
+
+    @property
+    def threshold(self) -> float:
+        """Return the slowdown that ends measuring when it is decided for each build of an earlier revision; 0 without one."""
+        return self.parameters.precision / PRECISION_OF_THRESHOLD if self.compares_revisions else 0.0
 
     @cached_property
     def servers(self) -> list[Server]:
@@ -147,6 +156,7 @@ def plan_run(
         For an unknown system, a run-id that is none, CPU sets that overlap or do not exist.
     """
     catalogue = Catalogue()
+    earlier = bool({build.variant for build in catalogue.builds.values() if build.earlier} & {*parameters.variants})
     own_profiles = [*(load.unplanned for load in fixed_rate_loads), *shapes]
     fits, left_out = clamped(parameters, raise_open_files_limit(), client_ports().count, own_profiles)
     own_loads = own_profiles or (load_shapes(fits) if load_levels is None or load_levels.beside else [])
@@ -160,7 +170,7 @@ def plan_run(
             design(
                 catalogue,
                 workloads,
-                floor=floor,
+                floor=None if earlier else floor,
                 systems=parameters.systems,
                 variants=parameters.variants,
                 batch_sizes=batch_sizes or parameters.batch_sizes,
@@ -179,8 +189,7 @@ def plan_run(
         # What reads the topology is in the image, and a run needs one of its own.
         tools = generators_of(planned, parameters)
         image_to_run(catalogue, built_of(catalogue, planned, load_levels, tools), tools).ensure()
-    behind = bool(backends_of(catalogue, planned))
-    pinning = pinning_of(run, parameters, USABLE_CPUS, elsewhere, behind=behind)
+    pinning = pinning_of(run, parameters, USABLE_CPUS, elsewhere, behind=bool(backends_of(catalogue, planned)))
     steps = cpu_steps(parameters, pinning) if by_cpus else None
     planned = with_server_cpus(planned, steps, parameters.server_threads) if steps else planned
     chosen = bool(changed_parameters({"connections": parameters.connections}, experiment))
@@ -199,13 +208,14 @@ def plan_run(
         load_levels,
         profiles,
         steps,
+        earlier,
     )
 
 
 def servers_of(catalogue: Catalogue, design: Design, also: Sequence[Cell] = ()) -> list[Server]:
     """Return the servers of a design's systems, and of some cells besides."""
-    systems = [*design.systems, *(cell.system for cell in also)]
-    return [catalogue.server(name) for name in dict.fromkeys(system.build for system in systems)]
+    builds = dict.fromkeys(system.build for system in [*design.systems, *(cell.system for cell in also)])
+    return [catalogue.server(name) for name in builds]
 
 
 def generators_of(design: Design, parameters: Parameters) -> list[Generator]:
@@ -234,8 +244,7 @@ def also_with(cells: Sequence[Cell], design: Design) -> Design:
 
 def backends_of(catalogue: Catalogue, design: Design) -> list[Server]:
     """Return the backends of a design's cells."""
-    services = [
-        catalogue.server(cell.system.server).service(cell.workload.name, cell.system.codec) for cell in design.cells
-    ]
+    served = ((catalogue.server(cell.system.server), cell) for cell in design.cells)
+    services = [server.service(cell.workload.name, cell.system.codec) for server, cell in served]
     names = dict.fromkeys(service.backend for service in services if service and service.backend)
     return [catalogue.server(name) for name in names]

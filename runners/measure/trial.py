@@ -241,6 +241,7 @@ def begin(settings: BlockSettings, number: int, cell: Cell, folder: Path) -> Tri
         work_per_request=backend_work(workload),
         cpus=settings.source.plan.as_dict() | {"server": format_cpu_list(settings.cpus(cell))},
         generator=generator,
+        measures_percentiles=number <= settings.percentile_blocks,
     )
     prepared = folder / f"{system.name}--{workload.label}".replace("/", "-")
     prepared.mkdir()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ AGREEING_WINDOWS = 2
 """Windows that must agree at both rates of a search's outcome. If one were enough, chance would find rates that few windows keep."""
 RESOLUTION = 0.025
 """The search ends when the two rates are so close, as a share of the lower one."""
+PRECISION_OF_THRESHOLD = 0.25
+"""Half-width of a ratio with which a slowdown is decided, as a share of it: 95 % of those by all of it lie wholly beyond half of it."""
 _UP, _DOWN = 1.25, 0.75
 _SMALLEST = 1 / 256
 
@@ -105,6 +107,15 @@ def regression(sides: Iterable[Interval], control: Interval, threshold: float) -
     if any(ratio.high < border for ratio in ratios):
         return "regression"
     return "no regression" if all(ratio.low > border for ratio in ratios) else "undecided"
+
+
+def decision_of(decisions: Collection[Decision]) -> Decision:
+    """Return the decision over several cells: one regression is enough, and each must be decided for there to be none.
+
+    Where nothing was measured there is none.
+    """
+    every: tuple[Decision, ...] = ("regression", "undecided", "no regression")
+    return next((each for each in every if each in decisions), "no regression")
 
 
 def precision_reached(ratios: Iterable[Interval]) -> float:

@@ -178,15 +178,19 @@ RUN_MIGRATIONS: Migrations = {
     "wrkbook.run/8": run_from_8,
     "wrkbook.run/9": run_from_9,
     "wrkbook.run/10": run_from_10,
+    # Since then a system may be the build of an earlier git revision.
+    "wrkbook.run/11": _without_change("wrkbook.run/12"),
 }
 TRIAL_MIGRATIONS: Migrations = {
     "wrkbook.trial/5": trial_from_5,
     "wrkbook.trial/6": trial_from_6,
     "wrkbook.trial/7": trial_from_7,
-    # Since then a system may be a tuned build (9), windows may tell of a network (10), and their load may come from several hosts (11).
+    # Since then a system may be a tuned build (9), windows may tell of a network (10), their load may come from several hosts (11), and
+    # late blocks of a comparison of revisions measure no percentiles (12).
     "wrkbook.trial/8": _without_change("wrkbook.trial/9"),
     "wrkbook.trial/9": _without_change("wrkbook.trial/10"),
     "wrkbook.trial/10": _without_change("wrkbook.trial/11"),
+    "wrkbook.trial/11": _without_change("wrkbook.trial/12"),
 }
 
 

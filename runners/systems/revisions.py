@@ -95,7 +95,7 @@ def exported(server: Server) -> Iterator[Server]:
             found = load_server(folder)
         except WrkbookError:
             continue
-        yield found.model_copy(update={"variant": export_folder.name, "variants": {}})
+        yield found.model_copy(update={"variant": export_folder.name, "variants": {}, "earlier": True})
 
 
 def _exports() -> Path:

@@ -41,6 +41,8 @@ class Server(Strict):
         The tuned build that this is, see :meth:`tuned`; None: the plain one.
     recording : Server | None
         The server whose run records the profile that guides the build; None where nothing guides it.
+    earlier : bool
+        Whether this is a build of an earlier git revision, which `variant` names.
     """
 
     name: str
@@ -59,11 +61,12 @@ class Server(Strict):
     variants: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,15}$")], Variant] = Field(default_factory=dict)
     variant: str | None = None
     recording: Server | None = None
+    earlier: bool = False
 
     @model_validator(mode="before")
     @classmethod
     def _is_plain(cls, manifest: dict[str, object]) -> dict[str, object]:
-        if {"variant", "recording"} & set(manifest):
+        if {"variant", "recording", "earlier"} & set(manifest):
             raise ValueError("declare a tuned build as a table [variants.NAME]")
         return manifest
 
@@ -158,18 +161,15 @@ class Server(Strict):
     def systems(self, workload: str, *, default_only: bool = False) -> list[System]:
         """Return the systems (server and codec) that this server enters into a comparison on `workload`."""
         serving = [service for service in self.serves if service.workload == workload]
-        return list(
-            dict.fromkeys(
-                System(self.name, service.codec, self.variant)
-                for service in serving
-                if service.default or not default_only
-            )
-        )
+        return list(dict.fromkeys(self._system(each) for each in serving if each.default or not default_only))
 
     @property
     def every_system(self) -> list[System]:
         """Return the systems that this server enters into any comparison."""
-        return list(dict.fromkeys(System(self.name, service.codec, self.variant) for service in self.serves))
+        return list(dict.fromkeys(map(self._system, self.serves)))
+
+    def _system(self, service: Service) -> System:
+        return System(self.name, service.codec, self.variant, earlier=self.earlier)
 
     def shade(self, system: System) -> Shade | None:
         """Return the colour of one of its systems; None where the manifest names no hue."""

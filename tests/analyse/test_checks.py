@@ -334,10 +334,12 @@ def test_windows_in_one_piece_give_both():
     assert tables.trials["warmup"].tolist() == [True, False, False]
 
 
-def test_a_trial_in_time_slices_alone_has_no_percentiles():
-    record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0]))
+@pytest.mark.parametrize("planned", [True, False])
+def test_a_trial_in_time_slices_alone_has_no_percentiles_and_fails_where_they_were_planned(planned):
+    record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0])).model_copy(update={"measures_percentiles": planned})
     assert build_tables([record]).latency.empty
-    assert checked(record)["Little's law"].detail == "no window in one piece, and so no percentiles"
+    found = checked(record)["Little's law"]
+    assert (found.ok, found.detail) == (not planned, "no window in one piece, and so no percentiles")
 
 
 def test_little_s_law_is_a_column_and_is_judged_on_windows_in_one_piece():

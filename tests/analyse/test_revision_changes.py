@@ -16,7 +16,7 @@ from tests.analyse.synthetic import run_of
 BEFORE = "0123456789ab"
 SYSTEMS = {
     "fast+a": System("fast", "a"),
-    f"fast+a+{BEFORE}": System("fast", "a", BEFORE),
+    f"fast+a+{BEFORE}": System("fast", "a", BEFORE, earlier=True),
     "slow+b": System("slow", "b"),
     "control": System("fast", "a", control=True),
 }
@@ -28,7 +28,7 @@ def test_a_cell_of_both_revisions_has_its_ratio_after_over_before(tmp_path):
     rates = {"fast+a": 9000.0, f"fast+a+{BEFORE}": 10_000.0, "slow+b": 5000.0, "control": 9000.0}
     cells = {(name, "decode-10"): rate for name, rate in rates.items()}
     results = analyse(run_of(tmp_path, cells, 8, record={"systems": {name: SYSTEMS[name] for name in rates}}))
-    (found,) = changes(results, BEFORE)
+    (found,) = changes(results)
     assert (found.system, found.workload, found.blocks_count) == ("fast+a", "decode-10", 8)
     assert found.throughput.low < 0.9 < found.throughput.high
     assert found.throughput.value == pytest.approx(0.9, rel=0.02)

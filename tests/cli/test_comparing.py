@@ -143,13 +143,19 @@ def test_the_status_says_what_is_decided(project, monkeypatch, tmp_path, capsys)
         ("02-json-decode", {}, {"slices": "auto-20", "profile": "standard", "max_blocks": 1000}),
         ("02-json-decode", {"slices": "0", "profile": "quick"}, {"slices": "0", "profile": "quick"}),
         # Its windows are in one piece.
-        ("04-text-json-sql", {"precision": 0.001}, {"profile": "standard", "max_blocks": 1000, "precision": 0.001}),
+        ("04-text-json-sql", {"seed": 7}, {"profile": "standard", "max_blocks": 1000, "seed": 7}),
     ],
 )
 def test_a_comparison_of_builds_measures_until_each_is_decided_and_keeps_what_was_given(experiment, values, differing):
     given = comparing.given_to(experiment, values, "abc", 0.02)
-    assert given == {"threshold": 0.02, "precision": 0.005, "variants": ["abc"], **differing}
+    assert given == {"precision": 0.005, "variants": ["abc"], **differing}
     assert check_parameters(given, experiment).effective_profile.max_blocks == (3 if "profile" in values else 1000)
+
+
+def test_a_precision_is_refused_since_it_follows_from_the_threshold():
+    with pytest.raises(WrkbookError, match="not to a precision") as failed:
+        comparing.given_to("02-json-decode", {"precision": 0.001}, "abc", 0.02)
+    assert "--threshold" in str(failed.value.remedy)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +168,7 @@ def test_a_comparison_of_builds_measures_until_each_is_decided_and_keeps_what_wa
 )
 def test_one_cell_decides_for_all(intervals, decided, said):
     found = [change(interval) for interval in intervals]
-    assert comparing.decision_of(found, 0.02) == decided
+    assert comparing.decision_of([each.decision(0.02) for each in found]) == decided
     assert comparing.verdict(found, "main..", 0.02).startswith(said)
 
 

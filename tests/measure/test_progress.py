@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -193,9 +194,14 @@ def test_a_void_window_does_not_count_for_the_precision():
     assert found.precision() < 0.01
 
 
-def builds_measured(after_rps, cpu_per_request_s=1.0, control_rps=None, blocks=10):
-    """The progress of a run with gin as it is (`after_rps`), a tuned build of 1,000 requests/s, and a control."""
+def builds_measured(after_rps, cpu_per_request_s=1.0, control_rps=None, blocks=10, earlier=True):
+    """The progress of a run with gin as it is (`after_rps`), another build of 1,000 requests/s, and a control."""
     cells = design(Catalogue(), ["json10"], systems=["gin"], variants=["pgo"])
+    marked = [
+        replace(each, system=replace(each.system, earlier=earlier and bool(each.system.variant)))
+        for each in cells.cells
+    ]
+    cells = replace(cells, cells=tuple(marked))
     names = [cell.system.name for cell in cells.cells]
     assert names == ["gin", "gin+pgo", "control"]
     found = Progress(SimpleNamespace(design=cells, nonconforming=frozenset()), lambda _: [])
@@ -224,6 +230,8 @@ def builds_measured(after_rps, cpu_per_request_s=1.0, control_rps=None, blocks=1
         ({"after_rps": 950.0, "cpu_per_request_s": 1.05, "control_rps": 900.0}, False),
         ({"after_rps": 950.0, "cpu_per_request_s": 1.05, "blocks": 1}, False),
         ({"after_rps": 950.0, "blocks": 0}, False),
+        # A tuned build is no earlier one.
+        ({"after_rps": 950.0, "cpu_per_request_s": 1.05, "earlier": False}, False),
     ],
 )
 def test_a_slowdown_is_decided_when_throughput_and_cpu_time_lie_on_one_side_of_the_border(amounts, decided):

@@ -1,5 +1,7 @@
 """What tuning buys: a sentence for each stack, and a row for each tuned build."""
 
+from dataclasses import replace
+
 import pytest
 
 from runners.analyse.results import analyse
@@ -62,6 +64,9 @@ def test_one_block_shows_no_gain(tmp_path):
 
 
 def test_in_a_comparison_of_revisions_the_earlier_build_is_no_tuning(results):
-    results.parameters["threshold"] = 0.02
+    earlier = replace(SYSTEMS["fast+a+pgo"], earlier=True)
+    results.manifest.systems.update(
+        {"fast+a+pgo": earlier, "fast+a+big": SYSTEMS["fast+a"], "slow+b+pgo": SYSTEMS["slow+b"]}
+    )
     assert tuning.sentences(results) == []
     assert not tuning.comparison(results).text

@@ -6,7 +6,9 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.core.project import cache_folder
+from runners.core.records import System
 from runners.core.run_manifest import Shade
+from runners.measure.design import design
 from runners.systems import revisions
 from runners.systems.build import sources
 from runners.systems.catalogue import Catalogue
@@ -54,6 +56,15 @@ def test_a_build_of_another_revision_stands_beside_the_present_one_with_its_own_
         assert [system.name for system in catalogue.systems("ping", variants=[name])] == [
             *("other", f"other+{name}", "toy", f"toy+{name}")
         ]
+
+
+def test_an_earlier_build_is_measured_beside_the_present_one_and_is_marked(project):
+    with revisions.export(revisions.commit_of("HEAD")) as name:
+        found = design(Catalogue(project / "servers"), ["ping"], systems=["toy"], variants=[name])
+    assert [cell.system for cell in found.cells] == [
+        *(System("toy"), System("toy", variant=name, earlier=True), System("toy", control=True))
+    ]
+    assert found.cells[1].system.plain == found.cells[0].system
 
 
 def test_nothing_is_left_of_an_export_even_of_one_that_was_killed(project):

@@ -28,11 +28,11 @@ from runners.present.kit.frames import (
     without_control,
     workload_title,
 )
-from runners.present.kit.markup import Fragment
+from runners.present.kit.markup import Fragment, joined
 from runners.present.kit.standing import Standing, rate
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import MOST_CONCLUSIONS, few
-from runners.present.throughput import charts, tuning
+from runners.present.throughput import charts, revision, tuning
 from runners.present.throughput.workloads import (
     LIMIT,
     compared_workloads,
@@ -50,7 +50,9 @@ _PAIR = 2
 
 
 def answer(results: Results) -> str:
-    """Return who is fastest, by how much, compared with whom, and how sure."""
+    """Return who is fastest, by how much, compared with whom, and how sure; of two revisions, what is decided."""
+    if changed := revision.answer(results):
+        return changed
     found = Standing.of(results, main_workload(results))
     if not found.names:
         return "No system has a number that can be ranked."
@@ -132,9 +134,9 @@ def decision_table(results: Results) -> Fragment:
     ]
     values = dict(zip(rows["system"], rows["throughput_rps"].astype(float), strict=True))
     title = f"What to choose: {workload_title(cells, workload)}" if workload else "What to choose"
-    return table_of(
-        title, values, columns, found.not_behind if len(found.names) > 1 else (), notes=[without_capacities(capacity)]
-    )
+    tied = found.not_behind if len(found.names) > 1 else ()
+    rows_of_systems = table_of(title, values, columns, tied, notes=[without_capacities(capacity)])
+    return joined(revision.comparison(results), rows_of_systems)
 
 
 def _with_number(rows: pd.DataFrame) -> pd.DataFrame:

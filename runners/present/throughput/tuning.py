@@ -39,18 +39,13 @@ class Gain:
 
 
 def gains(results: Results, workload: str) -> list[Gain]:
-    """Return the gain of each tuned build at a workload, where both builds were measured and may be ranked.
-
-    A comparison of revisions has none: its other build is an earlier one.
-    """
-    if results.parameters.get("threshold"):
-        return []
+    """Return the gain of each tuned build at a workload, where both builds were measured and may be ranked."""
     cells = measured(results.cells)
     limits = cells[cells["workload"] == workload].set_index("system")["bottleneck"].to_dict()
     found = []
     for tuned in results.manifest.systems.values():
         names = (tuned.name, tuned.plain.name)
-        if tuned.control or not tuned.variant or not set(names) <= set(limits):
+        if tuned.control or tuned.earlier or not tuned.variant or not set(names) <= set(limits):
             continue
         if any(has_errors(results.cells, name, workload) for name in names):
             continue

@@ -1,0 +1,96 @@
+"""The change between two git revisions whose builds were measured in the same blocks: the answer, and a row for each cell."""
+
+from __future__ import annotations
+
+import math
+
+from runners.analyse.results import Results
+from runners.analyse.revision_changes import Change, changes
+from runners.core.records import Decision, Interval
+from runners.core.units import RATIOS, amount, quantity, quantity_parts
+from runners.present.kit.decision import note
+from runners.present.kit.frames import workload_title
+from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+from runners.present.throughput.workloads import LIMIT, title
+from runners.stats.verdicts import PRECISION_OF_THRESHOLD, decision_of
+
+_SAID: dict[Decision, str] = {
+    "regression": "Regression since revision",
+    "no regression": "No regression since revision",
+    "undecided": "Undecided whether there is a regression since revision",
+}
+_HEADS = [
+    ("system", ""),
+    ("requests/s", "after ÷ before"),
+    ("CPU per request", "after ÷ before"),
+    ("memory", "after ÷ before"),
+    ("n", "blocks"),
+    ("decision", ""),
+]
+
+
+def earlier_revision(results: Results) -> str:
+    """Return the earlier revision whose builds were measured beside the present ones; empty where none was."""
+    return next((system.variant or "" for system in results.manifest.systems.values() if system.earlier), "")
+
+
+def threshold(results: Results) -> float:
+    """Return the slowdown that this run was to decide."""
+    return float(results.parameters["precision"]) / PRECISION_OF_THRESHOLD
+
+
+def answer(results: Results) -> str:
+    """Return what is decided since the earlier revision, and the cell that changed for the worst; empty where there is none."""
+    found = changes(results)
+    if not found:
+        return ""
+    said = _SAID[decision_of([each.decision(threshold(results)) for each in found])]
+    worst = min(found, key=_rate)
+    rate = _per_cpu_second(worst) if worst.is_bound else worst.throughput
+    of = "requests per CPU second" if worst.is_bound else "requests/s"
+    serves = f"{worst.system} serves {quantity(rate.value, rate.low, rate.high, RATIOS)} as many {of}"
+    return f"{said} {earlier_revision(results)}: at {title(results, worst.workload)}, {serves}."
+
+
+def _per_cpu_second(change: Change) -> Interval:
+    return Interval(1 / change.cpu.value, 1 / change.cpu.high, 1 / change.cpu.low)
+
+
+def _rate(change: Change) -> float:
+    """Return what sorts changes: a number that is not known comes last."""
+    rate = (_per_cpu_second(change) if change.is_bound else change.throughput).value
+    return math.inf if math.isnan(rate) else rate
+
+
+def comparison(results: Results) -> Fragment:
+    """Return the table of all changes, and which row is the earlier build; empty where no revision is compared."""
+    found = changes(results)
+    if not found:
+        return Fragment("", "")
+    groups = [
+        Group(
+            workload_title(results.cells, workload),
+            [_row(results, each) for each in found if each.workload == workload],
+        )
+        for workload in dict.fromkeys(each.workload for each in found)
+    ]
+    name, size = earlier_revision(results), f"{threshold(results):.1%}".replace("%", " %")
+    told = f"A name that ends in +{name} is the build of that earlier git revision. The threshold is {size}, the border half of it."
+    return joined(table("What changed: both builds, paired in blocks", _HEADS, groups), note(told))
+
+
+def _row(results: Results, change: Change) -> list[Cell]:
+    decided = change.decision(threshold(results))
+    kind = {"regression": "bad", "undecided": "muted"}.get(decided, "name")
+    return [
+        Cell(change.system),
+        Cell(LIMIT, kind="muted") if change.is_bound else _ratio(change.throughput),
+        _ratio(change.cpu),
+        Cell(amount(change.memory_ratio, RATIOS)),
+        Cell(f"{change.blocks_count}"),
+        Cell(decided, kind=kind),
+    ]
+
+
+def _ratio(found: Interval) -> Cell:
+    return Cell(*quantity_parts(found.value, found.low, found.high, RATIOS))

@@ -1,0 +1,66 @@
+"""The report of a comparison of two revisions: what is decided stands first, and a row for each cell."""
+
+import re
+
+import pytest
+
+from runners.analyse.results import analyse
+from runners.core.records import System
+from runners.present.throughput import report, revision
+from tests.analyse.synthetic import run_of
+from tests.present.test_report import MOST_WORDS
+from tests.test_language import words
+
+BEFORE = "0123456789ab"
+SYSTEMS = {
+    "fast+a": System("fast", "a"),
+    f"fast+a+{BEFORE}": System("fast", "a", BEFORE, earlier=True),
+    "control": System("fast", "a", control=True),
+}
+
+
+def compared(tmp_path, rates):
+    """Results of two workloads; `rates`: workload → requests/s now, of 10,000 before."""
+    cells = {
+        (name, workload): before if name.endswith(BEFORE) else rate
+        for workload, rate in rates.items()
+        for name, before in zip(SYSTEMS, (0, 10_000.0, 0), strict=True)
+        if name != "control" or workload == "decode-10"
+    }
+    results = analyse(run_of(tmp_path, cells, 8, record={"systems": SYSTEMS}))
+    results.parameters["precision"] = 0.005
+    return results
+
+
+@pytest.mark.parametrize(
+    ("rates", "decided", "ratio"),
+    [
+        ({"decode-10": 9000.0, "decode-100": 10_000.0}, "Regression since", 0.9),
+        ({"decode-10": 10_000.0}, "No regression since", 1.0),
+    ],
+)
+def test_the_answer_is_what_is_decided_and_the_cell_that_changed_for_the_worst(tmp_path, rates, decided, ratio):
+    answer = report.answer(compared(tmp_path, rates))
+    found = re.fullmatch(
+        rf"{decided} revision {BEFORE}: at decode with 10 operations, fast\+a serves (\S+) × .*", answer
+    )
+    assert float(found[1]) == pytest.approx(ratio, abs=0.01)
+    assert words(answer) <= MOST_WORDS
+
+
+def test_each_cell_has_a_row_with_its_decision_before_what_to_choose(tmp_path):
+    results = compared(tmp_path, {"decode-10": 9000.0, "decode-100": 10_000.0})
+    text = report.decision_table(results).text
+    changed, chosen = text.index("What changed"), text.index("What to choose")
+    assert changed < chosen
+    rows = [line.split("\t") for line in text[changed:chosen].splitlines() if line.startswith("fast+a\t")]
+    assert [row[-1] for row in rows] == ["regression", "no regression"]
+    assert f"+{BEFORE} is the build of that earlier git revision. The threshold is 2.0 %" in text[changed:chosen]
+
+
+def test_without_an_earlier_revision_nothing_is_said_of_one(tmp_path):
+    cells = {(name, "decode-10"): 9000.0 for name in ("fast+a", "slow+b", "control")}
+    results = analyse(run_of(tmp_path, cells, 8))
+    assert revision.answer(results) == ""
+    assert not revision.comparison(results).text
+    assert "What changed" not in report.decision_table(results).text
