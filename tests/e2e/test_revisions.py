@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,16 @@ def test_the_time_goes_into_both_builds_and_their_control(compared):
     summary = json.loads((report / "summary.json").read_text())
     assert {cell["workload"] for cell in summary["cells"]} == {"decode-1"}
     assert len({cell["system"] for cell in summary["cells"]}) == 3
+
+
+def test_its_report_says_first_what_is_decided_since_which_revision(compared):
+    _, report = compared
+    headline = json.loads((report / "summary.json").read_text())["headline"]
+    assert re.match(
+        rf"Smoke run, not evidence: Regression since revision [0-9a-f]{{12}}: .*, {re.escape(SYSTEM)} serves 0.",
+        headline,
+    )
+    assert "What changed" in (report / "report.html").read_text()
 
 
 def test_its_report_asks_no_question_that_was_not_measured(compared):

@@ -46,12 +46,13 @@ def test_the_answer_is_what_is_decided_and_the_cell_that_changed_for_the_worst(t
     )
     assert float(found[1]) == pytest.approx(ratio, abs=0.01)
     assert words(answer) <= MOST_WORDS
+    assert report.message(compared(tmp_path / "again", rates)).endswith(f"at revision {BEFORE}")
 
 
-def test_each_cell_has_a_row_with_its_decision_before_what_to_choose(tmp_path):
+def test_each_cell_has_a_row_with_its_decision_before_the_numbers_of_both_builds(tmp_path):
     results = compared(tmp_path, {"decode-10": 9000.0, "decode-100": 10_000.0})
     text = report.decision_table(results).text
-    changed, chosen = text.index("What changed"), text.index("What to choose")
+    changed, chosen = text.index("What changed"), text.index("Both builds: decode")
     assert changed < chosen
     rows = [line.split("\t") for line in text[changed:chosen].splitlines() if line.startswith("fast+a\t")]
     assert [row[-1] for row in rows] == ["regression", "no regression"]
@@ -62,5 +63,6 @@ def test_without_an_earlier_revision_nothing_is_said_of_one(tmp_path):
     cells = {(name, "decode-10"): 9000.0 for name in ("fast+a", "slow+b", "control")}
     results = analyse(run_of(tmp_path, cells, 8))
     assert revision.answer(results) == ""
+    assert BEFORE not in report.message(results)
     assert not revision.comparison(results).text
     assert "What changed" not in report.decision_table(results).text

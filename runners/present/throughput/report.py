@@ -10,6 +10,7 @@ from runners.core.units import RATES, TIMES, listing, quantity
 from runners.machine.topology import parse_cpu_list
 from runners.present import how_sure as certainty
 from runners.present.kit.decision import (
+    Column,
     behind,
     capacities,
     decision_table as table_of,
@@ -79,7 +80,12 @@ def _on_cpus(results: Results) -> str:
 
 
 def message(results: Results) -> str:
-    """Return at which of the compared workloads the leader leads, and at which it is not told apart from others."""
+    """Return at which of the compared workloads the leader leads, and at which it is not told apart from others.
+
+    Of two revisions, which they are.
+    """
+    if before := revision.earlier_revision(results):
+        return f"Requests per second now, and at revision {before}"
     leader = Standing.of(results, main_workload(results)).leader
     alone: list[str] = []
     tied: list[str] = []
@@ -110,19 +116,10 @@ def decision_table(results: Results) -> Fragment:
     beside = [name for name in compared_workloads(results) if name != workload]
     capacity = capacities(carried(results), workload)
     columns = [
-        estimates(
-            "throughput", "requests/s, 95 % interval", _with_number(rows), "throughput_rps", RATES, at_least=True
-        ),
+        _throughputs("throughput", "requests/s, 95 % interval", rows),
         behind(found),
         *[
-            estimates(
-                title,
-                "requests/s",
-                _with_number(cells[cells["workload"] == name]),
-                "throughput_rps",
-                RATES,
-                at_least=True,
-            )
+            _throughputs(title, "requests/s", cells[cells["workload"] == name])
             for name in beside[:1]
             if (title := workload_title(cells, name))
         ],
@@ -133,10 +130,15 @@ def decision_table(results: Results) -> Fragment:
         limits(_with_number(rows), results.manifest.backends),
     ]
     values = dict(zip(rows["system"], rows["throughput_rps"].astype(float), strict=True))
-    title = f"What to choose: {workload_title(cells, workload)}" if workload else "What to choose"
+    subject = "Both builds" if revision.earlier_revision(results) else "What to choose"
+    title = f"{subject}: {workload_title(cells, workload)}" if workload else subject
     tied = found.not_behind if len(found.names) > 1 else ()
     rows_of_systems = table_of(title, values, columns, tied, notes=[without_capacities(capacity)])
     return joined(revision.comparison(results), rows_of_systems)
+
+
+def _throughputs(head: str, unit: str, rows: pd.DataFrame) -> Column:
+    return estimates(head, unit, _with_number(rows), "throughput_rps", RATES, at_least=True)
 
 
 def _with_number(rows: pd.DataFrame) -> pd.DataFrame:
