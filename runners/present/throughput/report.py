@@ -118,11 +118,10 @@ def decision_table(results: Results) -> Fragment:
     columns = [
         _throughputs("throughput", "requests/s, 95 % interval", rows),
         behind(found),
-        *[
-            _throughputs(title, "requests/s", cells[cells["workload"] == name])
-            for name in beside[:1]
-            if (title := workload_title(cells, name))
-        ],
+        *(
+            _throughputs(workload_title(cells, each), "requests/s", cells[cells["workload"] == each])
+            for each in beside[:1]
+        ),
         *([capacity] if capacity else []),
         estimates("CPU", "per request", _with_number(rows), "cpu_per_request_s", TIMES),
         sizes("memory", "peak", _with_number(rows), "rss_peak_bytes"),
