@@ -80,10 +80,7 @@ def _on_cpus(results: Results) -> str:
 
 
 def message(results: Results) -> str:
-    """Return at which of the compared workloads the leader leads, and at which it is not told apart from others.
-
-    Of two revisions, which they are.
-    """
+    """Return at which of the compared workloads the leader leads or ties; of two revisions, which they are."""
     if before := revision.earlier_revision(results):
         return f"Requests per second now, and at revision {before}"
     leader = Standing.of(results, main_workload(results)).leader
