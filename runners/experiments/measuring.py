@@ -131,6 +131,6 @@ def _settings(plan: RunPlan, site: Site, nonconforming: frozenset[str]) -> Block
         search_ranges=search_ranges(plan.design, plan.run.read().rates if plan.run.exists else None),
         poisson=plan.parameters.arrivals == "poisson",
         # The ratio of two builds needs more blocks than their percentiles do, and the time goes into it.
-        percentile_blocks=blocks_to_stop(plan.design) if plan.compares_revisions else math.inf,
+        percentile_blocks=blocks_to_stop(plan.design) if plan.design.pairs else math.inf,
         roles=site.roles,
     )

@@ -41,13 +41,14 @@ class Design:
     """The cells of an experiment, in the order in which they are shown.
 
     `compared` are the workloads of the question; `floor` names the one that shows the cost of everything but the question. In a `fresh`
-    design each cell has a process of its own, so that its memory is its own.
+    design each cell has a process of its own, so that its memory is its own. `pairs` are (now, before): a slowdown of each is decided.
     """
 
     cells: tuple[Cell, ...]
     compared: tuple[Workload, ...]
     floor: str | None = None
     fresh: bool = False
+    pairs: tuple[tuple[System, System], ...] = ()
 
     @property
     def systems(self) -> list[System]:
@@ -100,9 +101,8 @@ def design(
     """
     catalogue.check_variants(variants)
     if len(set(systems)) != len(systems):
-        raise WrkbookError(
-            "parameter systems: a system is named twice", "name each once; the A/A control is entered by itself"
-        )
+        told = "parameter systems: a system is named twice"
+        raise WrkbookError(told, "name each once; the A/A control is entered by itself")
     named = systems or list(dict.fromkeys(name for name, _ in only))
     every = list(systems) == [ALL]
     chosen = [] if every else [catalogue.system(name, list(WORKLOADS if same_servers else workloads)) for name in named]
@@ -150,11 +150,13 @@ def design(
     if not cells:
         raise WrkbookError(f"no system serves {' or '.join(workloads)}", "./wrkbook list shows who serves what")
     catalogue.check_variants(variants, {cell.system.server for cell in cells})
-    if floor:
+    earlier = dict.fromkeys(cell.system for cell in cells if cell.system.earlier and not cell.system.control)
+    if floor := None if earlier else floor:  # without it, the time goes into what changed
         builds = dict.fromkeys(replace(cell.system, codec=None, control=False) for cell in cells)
         cells += [Cell(build, workload) for workload in WORKLOADS[floor].variants(sizes) for build in builds]
     # What is searched has no throughput to compare.
-    return Design(tuple(cells), tuple(each for each in compared if not each.shape.objectives), floor, fresh)
+    ranked = tuple(each for each in compared if not each.shape.objectives)
+    return Design(tuple(cells), ranked, floor, fresh, tuple((system.plain, system) for system in earlier))
 
 
 def side_by_side(cells: Iterable[Cell]) -> list[list[Cell]]:

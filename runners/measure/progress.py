@@ -114,9 +114,9 @@ class Progress:
         return precision_reached(ratios)
 
     def decided(self, threshold: float) -> bool:
-        """Return whether a slowdown by `threshold` is decided in every workload: the present build against each earlier one.
+        """Return whether a slowdown by `threshold` is decided in every workload for each pair of the design.
 
-        By throughput and by CPU time, since what limits a cell is known in the analysis only. False where there is no such build.
+        By throughput and by CPU time, since what limits a cell is known in the analysis only. False where there is no pair.
         """
         windows = pd.DataFrame(self.windows, columns=[each.name for each in fields(MeasuredWindow)]).assign(void=False)
         more_is_better = (launch_throughputs(windows), 1 / launch_cpu_times(windows))
@@ -125,7 +125,7 @@ class Progress:
             systems = [cell.system for cell in self.settings.design.cells if cell.workload == workload]
             for amounts in more_is_better if not workload.shape.rate_rps else ():
                 sides = {system: of_cell(amounts, system.name, workload.label) for system in systems}
-                pairs = [(system.plain, system) for system in systems if system.earlier and not system.control]
+                pairs = [pair for pair in self.settings.design.pairs if sides.keys() >= {*pair}]
                 same = [(control, system) for control in systems for system in systems if control.repeats(system)]
                 control = compare_sides(*(sides[each] for each in same[0])).interval if same else UNKNOWN
                 decisions += [

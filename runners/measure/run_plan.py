@@ -64,8 +64,6 @@ class RunPlan:
         The amount of measuring by the parameter `profile`.
     steps : CpuSteps | None
         The numbers of server CPUs, where the experiment compares them.
-    compares_revisions : bool
-        Whether builds of an earlier git revision are measured beside the present ones: they share a floor, which is left out.
     """
 
     run: Run
@@ -81,12 +79,11 @@ class RunPlan:
     load_levels: LoadLevels | None = None
     profiles: Mapping[str, Profile] = field(default_factory=lambda: PROFILES)
     steps: CpuSteps | None = None
-    compares_revisions: bool = False
 
     @property
     def threshold(self) -> float:
         """Return the slowdown that ends measuring when it is decided for each build of an earlier revision; 0 without one."""
-        return self.parameters.precision / PRECISION_OF_THRESHOLD if self.compares_revisions else 0.0
+        return self.parameters.precision / PRECISION_OF_THRESHOLD if self.design.pairs else 0.0
 
     @cached_property
     def servers(self) -> list[Server]:
@@ -156,7 +153,6 @@ def plan_run(
         For an unknown system, a run-id that is none, CPU sets that overlap or do not exist.
     """
     catalogue = Catalogue()
-    earlier = bool({build.variant for build in catalogue.builds.values() if build.earlier} & {*parameters.variants})
     own_profiles = [*(load.unplanned for load in fixed_rate_loads), *shapes]
     fits, left_out = clamped(parameters, raise_open_files_limit(), client_ports().count, own_profiles)
     own_loads = own_profiles or (load_shapes(fits) if load_levels is None or load_levels.beside else [])
@@ -170,7 +166,7 @@ def plan_run(
             design(
                 catalogue,
                 workloads,
-                floor=None if earlier else floor,
+                floor=floor,
                 systems=parameters.systems,
                 variants=parameters.variants,
                 batch_sizes=batch_sizes or parameters.batch_sizes,
@@ -208,7 +204,6 @@ def plan_run(
         load_levels,
         profiles,
         steps,
-        earlier,
     )
 
 

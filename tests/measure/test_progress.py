@@ -201,7 +201,8 @@ def builds_measured(after_rps, cpu_per_request_s=1.0, control_rps=None, blocks=1
         replace(each, system=replace(each.system, earlier=earlier and bool(each.system.variant)))
         for each in cells.cells
     ]
-    cells = replace(cells, cells=tuple(marked))
+    pairs = [(each.system.plain, each.system) for each in marked if each.system.earlier]
+    cells = replace(cells, cells=tuple(marked), pairs=tuple(pairs))
     names = [cell.system.name for cell in cells.cells]
     assert names == ["gin", "gin+pgo", "control"]
     found = Progress(SimpleNamespace(design=cells, nonconforming=frozenset()), lambda _: [])

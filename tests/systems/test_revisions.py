@@ -60,11 +60,12 @@ def test_a_build_of_another_revision_stands_beside_the_present_one_with_its_own_
 
 def test_an_earlier_build_is_measured_beside_the_present_one_and_is_marked(project):
     with revisions.export(revisions.commit_of("HEAD")) as name:
-        found = design(Catalogue(project / "servers"), ["ping"], systems=["toy"], variants=[name])
+        found = design(Catalogue(project / "servers"), ["ping"], systems=["toy"], variants=[name], floor="discard")
     assert [cell.system for cell in found.cells] == [
         *(System("toy"), System("toy", variant=name, earlier=True), System("toy", control=True))
     ]
-    assert found.cells[1].system.plain == found.cells[0].system
+    assert found.pairs == ((found.cells[0].system, found.cells[1].system),)
+    assert found.floor is None
 
 
 def test_nothing_is_left_of_an_export_even_of_one_that_was_killed(project):
