@@ -167,9 +167,8 @@ def _status(
     left_s = max(0.0, deadline - time.monotonic())
     in_time = max(block - 1 + int(left_s / block_s), profile.sure_blocks)
     target = max(block, min(max(needed or 0, least), profile.max_blocks, in_time))
-    left_s = min((target - block + 1) * block_s, left_s)
     planned = least == profile.max_blocks
     sure = "" if planned and target == least else "about "
     known = math.isfinite(reached) and not planned
     precision = f", {format_half_width(reached)} (wanted {format_half_width(wanted)})" if known else ""
-    return f"Block {block} of {sure}{target}{precision}, {format_duration(left_s) if left_s else '0 s'} left"
+    return f"Block {block} of {sure}{target}{precision}, {format_duration((target - block + 1) * block_s)} left"

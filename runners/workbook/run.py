@@ -97,9 +97,11 @@ def run(
     run_id = parameters[0].run_id or new_run_id(parameters[0].profile)
     if set(names) == set(experiments()):
         full_image(Catalogue()).ensure()  # once, in the place of one that grows with each notebook
-    left, reports = shared, []
+    left, reports, started = shared, [], time.monotonic()
     for place, name in enumerate(names):
-        print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}", file=sys.stderr, flush=True)
+        rest_s = (time.monotonic() - started) / place * (len(names) - place) if place else 0.0
+        rest = f"; this and the rest take about {format_duration(rest_s)}" if place else ""
+        print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}{rest}", file=sys.stderr, flush=True)
         known = Run(name, run_id)
         before = _measured_minutes(known)
         given = {**values, "run_id": run_id}

@@ -316,8 +316,10 @@ def test_a_planned_number_of_blocks_is_about_only_where_the_budget_may_cut_it():
     assert status(1, 60, least=3, most=3, sure=1).startswith("Block 1 of about 1, ")
 
 
-def test_a_status_is_readable_when_the_budget_is_used_up():
-    assert status(1, -1, least=3, most=3, sure=3) == "Block 1 of 3, 0 s left"
+@pytest.mark.parametrize("left_s", [-1, 60])
+def test_a_status_counts_the_time_of_blocks_that_are_measured_beyond_the_budget(left_s):
+    assert status(1, left_s, least=3, most=3, sure=3) == "Block 1 of 3, 2 min 30 s left"
+    assert status(3, left_s, least=3, most=3, sure=3) == "Block 3 of 3, 50 s left"
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, "1 system in time slices"), (3, "3 systems in time slices")])

@@ -1,6 +1,8 @@
 """What `run` says when it is interrupted."""
 
+import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -55,6 +57,15 @@ def test_a_notebook_gets_only_what_is_not_its_own_default(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         running.run(["02-json-decode"], {"profile": "standard", "connections": 40, "run_id": "r1"}, 5.0)
     assert injected == {"02-json-decode": {"connections": 40, "run_id": "r1", "budget_minutes": 5.0}}
+
+
+def test_from_the_second_notebook_on_the_time_that_is_left_for_all_is_what_each_took_before(monkeypatch, capsys):
+    now = itertools.count(0, 420.0)
+    monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr(running, "_execute", lambda *_: "report")
+    running.run(NAMES, {"run_id": "r1"}, 0.0)
+    said = [line.partition("run r1")[2] for line in capsys.readouterr().err.splitlines() if "run r1" in line]
+    assert said == ["", *(f"; this and the rest take about {minutes} min 0 s" for minutes in (14, 7))]
 
 
 def test_a_report_exports_the_revision_that_its_plan_names_again(project, tmp_path, monkeypatch):  # noqa: F811
