@@ -142,6 +142,22 @@ def test_a_limited_leader_makes_the_ratio_a_lower_bound():
     assert "≥ " in report.decision_table(run).text
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["drogon+simdjson", "drogon+glaze"], "the load was the limit of both."),
+        ([], "the load was the limit of the first two."),
+    ],
+)
+def test_where_the_load_was_the_limit_of_all_the_answer_ranks_nobody(names, said):
+    run = make_sample()
+    kept = run.cells["system"].isin([*names, CONTROL]) if names else run.cells["system"].notna()
+    run.cells = run.cells[kept].assign(bottleneck="generator")
+    run.comparisons = make_comparisons(run.cells).assign(verdict="not comparable")
+    assert "are not told apart" in report.answer(run)
+    assert report.answer(run).endswith(said)
+
+
 def test_a_run_without_a_number_says_so():
     run = make_sample()
     run.cells["status"], run.cells["throughput_rps"] = "failed: build", np.nan

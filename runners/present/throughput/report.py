@@ -62,7 +62,8 @@ def answer(results: Results) -> str:
         return f"{leader} serves {rate(results, leader, found.workload, RATES)} at {workload}{cpus}; nothing else was measured."
     if not found.behind:
         lead = found.ratio(found.names[1])
-        why = f"{leader} {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of both"
+        first_two = "both" if len(found.not_behind) == _PAIR else "the first two"
+        why = f"{leader} {lead.briefly(found.names[1])}" if lead else f"{LIMIT} of {first_two}"
         names = found.not_behind if len(found.not_behind) == _PAIR else [leader, f"{len(found.not_behind) - 1} more"]
         return f"{listing(names)} are not told apart at {workload}: {why}."
     following, last = found.behind[0], found.behind[-1]
