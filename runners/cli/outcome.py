@@ -120,7 +120,7 @@ def _row(found: Standing) -> list[str]:
     rate = amount(found.throughput_rps.value, RATES).replace(" requests/s", "")
     lead, interval = quantity_parts(found.lead.value, found.lead.low, found.lead.high, RATIOS)
     if found.bound == "unknown":
-        lead, interval = "–", "not known"
+        lead, interval = "not known", ""
     return [
         system_title(found.leader),
         f"{'≥ ' if found.at_least else ''}{rate}",

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from runners.analyse.standings import standings
+from runners.analyse.standings import Standing, standings
 from runners.cli import commands, outcome
 from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
+from runners.core.records import Interval
 from runners.workbook import run as running
 from runners.workbook.run import Report
 from tests.present.test_comparison import summary_cell, summary_of
@@ -76,6 +77,17 @@ def test_the_table_names_the_leader_its_lead_and_the_next_system():
     rate = f"{found.throughput_rps.value / 1000:.1f}"
     assert row.split()[:4] == ["02", "decode-10", found.leader, rate]
     assert found.following in row
+
+
+@pytest.mark.parametrize(
+    ("bound", "shown"),
+    [("", ("1.50", "1.40 to 1.60")), ("at least", ("≥ 1.50", "1.40 to 1.60")), ("unknown", ("not known", "–"))],
+)
+def test_a_lead_between_two_that_the_load_limited_is_not_known_and_has_no_interval(bound, shown):
+    rate = Interval(50_000.0, 49_000.0, 51_000.0)
+    found = Standing("ping", "axum", rate, True, "gin", Interval(1.5, 1.4, 1.6), bound, 8)
+    row = outcome._row(found)
+    assert tuple(row[2:4]) == shown
 
 
 def test_a_long_name_is_cut_before_a_number_is():
