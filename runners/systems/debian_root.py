@@ -60,9 +60,9 @@ def _run(command: list[str], target: Path, title: str) -> None:
     )
     assert make.stdout is not None
     assert make.stderr is not None
-    unpack = subprocess.Popen(
-        ["tar", "--extract", "--directory", str(target), "--exclude=./dev/*", "--no-same-owner"], stdin=make.stdout
-    )
+    # Zeros end an archive, and some may follow in the last record: whoever stops reading there breaks the pipe of whoever still writes.
+    extract = ["tar", "--extract", "--ignore-zeros", "--directory", str(target), "--exclude=./dev/*", "--no-same-owner"]
+    unpack = subprocess.Popen(extract, stdin=make.stdout)
     make.stdout.close()
     try:
         with StatusLine() as status:

@@ -179,3 +179,23 @@ def test_the_image_of_a_run_also_verifies_its_servers_with_the_databases_that_an
     for needed in (name, "postgresql"):
         assert set(real.server(needed).packages) <= set(found)
     assert "wrk" in found
+
+
+# Writes an archive of one file to its output, and zeros after it when its reader has had time to end.
+LATE_ZEROS = """
+import io, sys, tarfile, time
+with tarfile.open(fileobj=sys.stdout.buffer, mode="w|") as archive:
+    fact = tarfile.TarInfo("fact")
+    fact.size = 4
+    archive.addfile(fact, io.BytesIO(b"told"))
+sys.stdout.buffer.flush()
+time.sleep(0.3)
+sys.stdout.buffer.write(bytes(8192))
+"""
+
+
+def test_zeros_after_the_end_of_the_archive_are_read_too_so_that_their_writer_can_end_well(tmp_path):
+    target = tmp_path / "root"
+    target.mkdir()
+    debian_root._run([sys.executable, "-c", LATE_ZEROS], target, "Making")
+    assert (target / "fact").read_text() == "told"
