@@ -83,8 +83,7 @@ def planned(plan: RunPlan) -> Fragment:
         f"{len(plan.design.cells)} cells, each a warm-up of {profile.warmup_s:g} s "
         + (f"({profile.priming_s:g} s of full load before a system's first) " if profile.priming_s else "")
         + f"and {profile.windows_count} × {profile.window_s:g} s {_how(plan)}: about {format_duration(per_block_s)}",
-        "blocks": f"{profile.min_blocks} to {profile.max_blocks}, until every ratio is known to ±{plan.parameters.precision:.1%}"
-        f"{_or_decided(plan.threshold)}, for at most {format_duration(most)}",
+        "blocks": f"{profile.min_blocks} to {profile.max_blocks}, until {_until(plan)}, for at most {format_duration(most)}",
         "time slices": _why_slices(plan),
         "load": f"{' and '.join(generator.name for generator in plan.generators)}, {_connections(plan)} connections, "
         f"{plan.threads} thread(s), closed loop where the plan says no rate",
@@ -96,9 +95,11 @@ def planned(plan: RunPlan) -> Fragment:
     return joined(method(plan).fragment, plan_table(list(dict.fromkeys(rows)), facts))
 
 
-def _or_decided(threshold: float) -> str:
-    """Return what else ends a run that compares builds of one server."""
-    return f" or a slowdown by {threshold:.1%} is decided for each build" if threshold else ""
+def _until(plan: RunPlan) -> str:
+    """Return what ends the run before its time is over."""
+    if plan.threshold:
+        return f"a slowdown by {plan.threshold:.1%} is decided for each build"
+    return f"every ratio is known to ±{plan.parameters.precision:.1%}"
 
 
 def _how(plan: RunPlan) -> str:

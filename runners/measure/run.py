@@ -49,7 +49,7 @@ def measure(
 ) -> bool:
     """Measure blocks and write their trials to the ledger; return whether any window counts.
 
-    Blocks end when every ratio is known to `precision`, or a slowdown by `threshold` is decided for every build of an earlier revision.
+    Blocks end when every ratio is known to `precision`; with a `threshold`, when a slowdown by it is decided for each pair of the design.
 
     An interrupted run goes on after its last whole block.
 
@@ -92,12 +92,13 @@ def measure(
 
         while (number := last + 1) <= most:
             reached, measured = progress.precision(), last - done
-            if number > least and (reached <= precision or (threshold and progress.decided(threshold))):
+            if number > least and (progress.decided(threshold) if threshold else reached <= precision):
                 break
             block_s = (time.monotonic() - started) / measured if measured else expected_s
             if measured and number > profile.sure_blocks and time.monotonic() + block_s > deadline:
                 break
-            status = _status(number, profile, min(least, most), reached, precision, block_s, deadline)
+            wanted = None if threshold else precision
+            status = _status(number, profile, min(least, most), reached, wanted, block_s, deadline)
             measure_next(settings, progress.excluded, status)
         for pause_s in _PAUSES_S:
             invalidated = progress.invalidated
@@ -157,15 +158,19 @@ def windows_in_block(settings: BlockSettings, number: int, cells: Collection[Cel
 
 
 def _status(
-    block: int, profile: Profile, least: int, reached: float, wanted: float, block_s: float, deadline: float
+    block: int, profile: Profile, least: int, reached: float, wanted: float | None, block_s: float, deadline: float
 ) -> str:
     """Return the status line, such as: Block 4 of about 9, ±3.1 % (wanted ±2.0 %), about 5 min 20 s left.
 
-    Narrow intervals may end the run after `least` blocks, the budget may end it after `profile.sure_blocks`.
+    Narrow intervals may end the run after `least` blocks, the budget may end it after `profile.sure_blocks`. Where no precision is
+    `wanted`, but a decision, nobody knows when that falls.
     """
-    needed = blocks_needed(reached, block - 1, wanted) if block > 1 else None
     left_s = max(0.0, deadline - time.monotonic())
     in_time = max(block - 1 + int(left_s / block_s), profile.sure_blocks)
+    if wanted is None:
+        most = max(block, min(in_time, profile.max_blocks))
+        return f"Block {block} of at most {most}, not decided yet, {format_duration((most - block + 1) * block_s)} left at most"
+    needed = blocks_needed(reached, block - 1, wanted) if block > 1 else None
     target = max(block, min(max(needed or 0, least), profile.max_blocks, in_time))
     planned = least == profile.max_blocks
     sure = "" if planned and target == least else "about "

@@ -21,7 +21,7 @@ AGREEING_WINDOWS = 2
 RESOLUTION = 0.025
 """The search ends when the two rates are so close, as a share of the lower one."""
 PRECISION_OF_THRESHOLD = 0.25
-"""Half-width of a ratio with which a slowdown is decided, as a share of it: 95 % of those by all of it lie wholly beyond half of it."""
+"""Half-width of a ratio with which a slowdown is mostly decided, as a share of it: 95 % of those by all of it lie beyond half of it."""
 _UP, _DOWN = 1.25, 0.75
 _SMALLEST = 1 / 256
 

@@ -245,9 +245,20 @@ def test_without_another_build_no_slowdown_is_ever_decided():
     assert not found.decided(0.02)
 
 
-@pytest.mark.parametrize(("threshold", "blocks_count"), [(0.02, 10), (0.0, 20)])
-def test_a_decided_slowdown_ends_a_run_that_asks_for_it(monkeypatch, threshold, blocks_count):
-    there = builds_measured(950.0, 1.05, blocks=20)
+@pytest.mark.parametrize(
+    ("after_rps", "threshold", "precision", "blocks_count"),
+    [
+        (950.0, 0.02, 0.0001, 10),
+        (950.0, 0.0, 0.0001, 20),
+        # At the border: narrow intervals decide nothing.
+        (990.0, 0.02, 0.5, 20),
+        (990.0, 0.0, 0.5, 10),
+    ],
+)
+def test_a_run_that_is_to_decide_a_slowdown_ends_when_it_is_decided_and_no_other_does(
+    monkeypatch, capsys, after_rps, threshold, precision, blocks_count
+):
+    there = builds_measured(after_rps, 1000 / after_rps, blocks=20)
 
     def block(_settings, number, _excluded, _step):
         rows = [window for window in there.windows if window.block == number]
@@ -256,8 +267,9 @@ def test_a_decided_slowdown_ends_a_run_that_asks_for_it(monkeypatch, threshold, 
     monkeypatch.setattr("runners.measure.run.measure_block", block)
     settings = settings_of(Profile(0.3, 1.0, 1, 5, 20, 9.0, "for tests", sure_blocks=5))
     settings.design, kept = there.settings.design, Kept()
-    measure(kept, settings, lambda record: [record.row], precision=0.0001, threshold=threshold)
+    measure(kept, settings, lambda record: [record.row], precision, threshold)
     assert len(kept.blocks) == blocks_count
+    assert ("Block 3 of at most 20, not decided yet, " in capsys.readouterr().err) == bool(threshold)
 
 
 @pytest.mark.parametrize(("block", "windows_count"), [(10, 9), (11, 6)])
