@@ -51,11 +51,16 @@ class Change:
     build_ratio: float = math.nan
     p99: Interval = UNKNOWN
 
+    @property
+    def rates(self) -> dict[str, Interval]:
+        """Return the ratios that decide, by their unit; more is better: without throughput where the load was its limit."""
+        per_cpu_second = Interval(1 / self.cpu.value, 1 / self.cpu.high, 1 / self.cpu.low)
+        own = {"requests per CPU second": per_cpu_second}
+        return own if self.is_bound else {"requests/s": self.throughput, **own}
+
     def decision(self, threshold: float) -> Decision:
         """Return what is decided about a slowdown by `threshold`; throughput and CPU time each decide."""
-        per_cpu_second = Interval(1 / self.cpu.value, 1 / self.cpu.high, 1 / self.cpu.low)
-        sides = [per_cpu_second] if self.is_bound else [self.throughput, per_cpu_second]
-        return regression(sides, self.control, threshold)
+        return regression(self.rates.values(), self.control, threshold)
 
     def as_dict(self, threshold: float) -> dict[str, object]:
         """Return the fields for ``--json``; null where a number is not known."""

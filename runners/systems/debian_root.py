@@ -60,7 +60,7 @@ def _run(command: list[str], target: Path, title: str) -> None:
     )
     assert make.stdout is not None
     assert make.stderr is not None
-    # Zeros end an archive, and some may follow in the last record: whoever stops reading there breaks the pipe of whoever still writes.
+    # By itself tar ends at the zeros that end an archive. More may follow, and mmdebstrap would write them into a broken pipe.
     extract = ["tar", "--extract", "--ignore-zeros", "--directory", str(target), "--exclude=./dev/*", "--no-same-owner"]
     unpack = subprocess.Popen(extract, stdin=make.stdout)
     make.stdout.close()

@@ -1,17 +1,20 @@
 """The report of a comparison of two revisions: what is decided stands first, and a row for each cell."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from runners.analyse.results import analyse
-from runners.core.records import System
+from runners.analyse.revision_changes import Change
+from runners.core.records import Interval, System
 from runners.present.throughput import report, revision
 from tests.analyse.synthetic import run_of
 from tests.present.test_report import MOST_WORDS
 from tests.test_language import words
 
 BEFORE = "0123456789ab"
+SAME = Interval(1.0, 0.999, 1.001)
 SYSTEMS = {
     "fast+a": System("fast", "a"),
     f"fast+a+{BEFORE}": System("fast", "a", BEFORE, earlier=True),
@@ -47,6 +50,17 @@ def test_the_answer_is_what_is_decided_and_the_cell_that_changed_for_the_worst(t
     assert float(found[1]) == pytest.approx(ratio, abs=0.01)
     assert words(answer) <= MOST_WORDS
     assert report.message(compared(tmp_path / "again", rates)).endswith(f"at revision {BEFORE}")
+
+
+def test_the_answer_names_the_ratio_that_decides_be_it_throughput_or_cpu_time(tmp_path, monkeypatch):
+    results = compared(tmp_path, {"decode-10": 10_000.0})
+    costly = Change("fast+a", "decode-10", Interval(1.0, 0.98, 1.02), Interval(1.1, 1.08, 1.12), 1.0, 8, is_bound=False)
+    equal = replace(costly, throughput=Interval(0.9, 0.7, 1.1), cpu=Interval(1.0, 0.7, 1.3), control=SAME)
+    monkeypatch.setattr(revision, "changes", lambda _: [equal, replace(costly, control=SAME)])
+    assert revision.answer(results).endswith("fast+a serves 0.909 × (0.893 to 0.926) as many requests per CPU second.")
+    monkeypatch.setattr(revision, "changes", lambda _: [equal])
+    assert revision.answer(results).startswith("Undecided whether")
+    assert revision.answer(results).endswith("fast+a serves 0.900 × (0.700 to 1.100) as many requests/s.")
 
 
 def test_each_cell_has_a_row_with_its_decision_before_the_numbers_of_both_builds(tmp_path):

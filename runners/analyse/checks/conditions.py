@@ -74,7 +74,7 @@ def little(record: TrialRecord, windows: Windows) -> Check:
     results = [result for raw, result in windows if raw.slices is None]
     if not results:
         missing = record.measures_percentiles
-        return Check("Little's law", not missing, "no window in one piece, and so no percentiles", "report this")
+        return Check("Little's law", not missing, "no window in one piece, and so no percentiles", "measure again")
     ratios = [little_ratio(result) for result in results]
     under_way = [mean_service_s(result) / result.duration_s for result in results]
     excesses = [abs(ratio - 1) - (more if ratio < 1 else 0.0) for ratio, more in zip(ratios, under_way, strict=True)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from runners.analyse.results import Results
 from runners.analyse.revision_changes import Change, changes
 from runners.core.records import Decision, Interval
@@ -40,26 +42,19 @@ def threshold(results: Results) -> float:
 
 
 def answer(results: Results) -> str:
-    """Return what is decided since the earlier revision, and the cell that changed for the worst; empty where there is none."""
-    found = changes(results)
-    if not found:
+    """Return what is decided since the earlier revision, and the ratio that decides it; empty where no revision is compared.
+
+    A regression is named with the ratio that is slower most clearly, all else with the one that may be slowest.
+    """
+    decided = [(each, each.decision(threshold(results))) for each in changes(results)]
+    if not decided:
         return ""
-    said = _SAID[decision_of([each.decision(threshold(results)) for each in found])]
-    worst = min(found, key=_rate)
-    rate = _per_cpu_second(worst) if worst.is_bound else worst.throughput
-    of = "requests per CPU second" if worst.is_bound else "requests/s"
-    serves = f"{worst.system} serves {quantity(rate.value, rate.low, rate.high, RATIOS)} as many {of}"
-    return f"{said} {earlier_revision(results)}: at {title(results, worst.workload)}, {serves}."
-
-
-def _per_cpu_second(change: Change) -> Interval:
-    return Interval(1 / change.cpu.value, 1 / change.cpu.high, 1 / change.cpu.low)
-
-
-def _rate(change: Change) -> float:
-    """Return what sorts changes: a number that is not known comes last."""
-    rate = (_per_cpu_second(change) if change.is_bound else change.throughput).value
-    return math.inf if math.isnan(rate) else rate
+    decision = decision_of([found for _, found in decided])
+    rates = [(each, *rate) for each, found in decided if found == decision for rate in each.rates.items()]
+    end = "high" if decision == "regression" else "low"
+    change, unit, ratio = min(rates, key=lambda rate: np.nan_to_num(getattr(rate[2], end), nan=math.inf))
+    serves = f"{change.system} serves {quantity(ratio.value, ratio.low, ratio.high, RATIOS)} as many {unit}"
+    return f"{_SAID[decision]} {earlier_revision(results)}: at {title(results, change.workload)}, {serves}."
 
 
 def comparison(results: Results) -> Fragment:
