@@ -16,6 +16,7 @@ from runners.stats.estimates import UNKNOWN
 from runners.stats.histograms import percentiles
 from runners.stats.verdicts import regression
 
+THROUGHPUT = "requests/s"
 _P99 = 99.0
 
 
@@ -56,7 +57,7 @@ class Change:
         """Return the ratios that decide, by their unit; more is better: without throughput where the load was its limit."""
         per_cpu_second = Interval(1 / self.cpu.value, 1 / self.cpu.high, 1 / self.cpu.low)
         own = {"requests per CPU second": per_cpu_second}
-        return own if self.is_bound else {"requests/s": self.throughput, **own}
+        return own if self.is_bound else {THROUGHPUT: self.throughput, **own}
 
     def decision(self, threshold: float) -> Decision:
         """Return what is decided about a slowdown by `threshold`; throughput and CPU time each decide."""

@@ -242,3 +242,8 @@ class RunManifest(Record):
     selected_runs: dict[str, str] | None = None
     hosts: list[HostFacts] = []
     link: LinkFacts | None = None
+
+    @property
+    def earlier_revision(self) -> str:
+        """Return the git revision whose builds were measured beside the present ones; empty where none was."""
+        return next((system.variant or "" for system in self.systems.values() if system.earlier), "")

@@ -28,7 +28,7 @@ def _intervals(results: Results) -> str:
         return known
     widest, middle, aim = float(widths.max()), float(widths.median()), results.precision_ratio
     said = f"ratios {format_half_width(middle)} in the median, {format_half_width(widest)} at the widest"
-    reached = "" if widest <= aim else f" (aim {format_half_width(aim)})"
+    reached = "" if widest <= aim or results.manifest.earlier_revision else f" (aim {format_half_width(aim)})"
     return sentence(f"{THIS_SESSION}: {said}", reached)
 
 
@@ -42,7 +42,7 @@ def _control(results: Results) -> str:
     text = f"The control, one system launched twice, differs from itself by {difference}{where}"
     least = (
         f"; smaller differences than {100 * SMALLEST_BAND:.0f} % are not reported"
-        if floors[most] < SMALLEST_BAND
+        if floors[most] < SMALLEST_BAND and not results.manifest.earlier_revision
         else ""
     )
     return f"{text}{least}."

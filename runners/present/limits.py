@@ -182,8 +182,8 @@ def _precision(results: Results) -> list[str]:
     rows = results.comparisons[results.comparisons["family"] != "other"]
     widths = ((rows["ratio_high"] - rows["ratio_low"]) / 2 / rows["ratio"]).dropna()
     wide = rows.loc[widths[widths > results.precision_ratio].index] if len(widths) else rows.iloc[:0]
-    # The aim is that of one session.
-    if wide.empty or len(results.others) + 1 >= LEAST_SESSIONS:
+    # The aim is that of one session, and of no comparison of revisions, which ends when it is decided.
+    if wide.empty or results.manifest.earlier_revision or len(results.others) + 1 >= LEAST_SESSIONS:
         return []
     row = rows.loc[widths.idxmax()]
     names = [name if name != CONTROL else "the control" for name in (row["system_a"], row["system_b"])]

@@ -8,6 +8,7 @@ import pytest
 from runners.analyse.results import analyse
 from runners.analyse.revision_changes import Change
 from runners.core.records import Interval, System
+from runners.present.limits import limits_of
 from runners.present.throughput import report, revision
 from tests.analyse.synthetic import run_of
 from tests.present.test_report import MOST_WORDS
@@ -52,12 +53,27 @@ def test_the_answer_is_what_is_decided_and_the_cell_that_changed_for_the_worst(t
     assert report.message(compared(tmp_path / "again", rates)).endswith(f"at revision {BEFORE}")
 
 
+def test_nothing_is_said_of_a_precision_that_a_comparison_does_not_aim_at(tmp_path):
+    results = compared(tmp_path, {"decode-10": 9000.0})
+    results.parameters["precision"] = 0.00001
+    said = " ".join([*report.how_sure(results), *limits_of(results)])
+    assert "in the median" in said
+    assert "aim" not in said
+    assert "are not reported" not in said
+    results.manifest.systems[f"fast+a+{BEFORE}"] = replace(SYSTEMS[f"fast+a+{BEFORE}"], earlier=False)
+    said = " ".join([*report.how_sure(results), *limits_of(results)])
+    assert said.count("aim") == 2
+
+
 def test_the_answer_names_the_ratio_that_decides_be_it_throughput_or_cpu_time(tmp_path, monkeypatch):
     results = compared(tmp_path, {"decode-10": 10_000.0})
     costly = Change("fast+a", "decode-10", Interval(1.0, 0.98, 1.02), Interval(1.1, 1.08, 1.12), 1.0, 8, is_bound=False)
     equal = replace(costly, throughput=Interval(0.9, 0.7, 1.1), cpu=Interval(1.0, 0.7, 1.3), control=SAME)
     monkeypatch.setattr(revision, "changes", lambda _: [equal, replace(costly, control=SAME)])
     assert revision.answer(results).endswith("fast+a serves 0.909 × (0.893 to 0.926) as many requests per CPU second.")
+    slower = replace(costly, throughput=Interval(0.91, 0.9, 0.92), control=SAME)
+    monkeypatch.setattr(revision, "changes", lambda _: [slower])
+    assert revision.answer(results).endswith("fast+a serves 0.910 × (0.900 to 0.920) as many requests/s.")
     monkeypatch.setattr(revision, "changes", lambda _: [equal])
     assert revision.answer(results).startswith("Undecided whether")
     assert revision.answer(results).endswith("fast+a serves 0.900 × (0.700 to 1.100) as many requests/s.")

@@ -82,7 +82,7 @@ def _on_cpus(results: Results) -> str:
 
 def message(results: Results) -> str:
     """Return at which of the compared workloads the leader leads or ties; of two revisions, which they are."""
-    if before := revision.earlier_revision(results):
+    if before := results.manifest.earlier_revision:
         return f"Requests per second now, and at revision {before}"
     leader = Standing.of(results, main_workload(results)).leader
     alone: list[str] = []
@@ -127,7 +127,7 @@ def decision_table(results: Results) -> Fragment:
         limits(_with_number(rows), results.manifest.backends),
     ]
     values = dict(zip(rows["system"], rows["throughput_rps"].astype(float), strict=True))
-    subject = "Both builds" if revision.earlier_revision(results) else "What to choose"
+    subject = "Both builds" if results.manifest.earlier_revision else "What to choose"
     title = f"{subject}: {workload_title(cells, workload)}" if workload else subject
     tied = found.not_behind if len(found.names) > 1 else ()
     rows_of_systems = table_of(title, values, columns, tied, notes=[without_capacities(capacity)])

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from runners.analyse.results import Results
-from runners.analyse.revision_changes import Change, changes
+from runners.analyse.revision_changes import THROUGHPUT, Change, changes
 from runners.core.records import Decision, Interval
 from runners.core.units import RATIOS, amount, quantity, quantity_parts
 from runners.present.kit.decision import note
 from runners.present.kit.frames import workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, joined, table
 from runners.present.throughput.workloads import LIMIT, title
-from runners.stats.verdicts import PRECISION_OF_THRESHOLD, decision_of
+from runners.stats.verdicts import PRECISION_OF_THRESHOLD, decision_of, regression
 
 _SAID: dict[Decision, str] = {
     "regression": "Regression since revision",
@@ -31,30 +27,28 @@ _HEADS = [
 ]
 
 
-def earlier_revision(results: Results) -> str:
-    """Return the earlier revision whose builds were measured beside the present ones; empty where none was."""
-    return next((system.variant or "" for system in results.manifest.systems.values() if system.earlier), "")
-
-
 def threshold(results: Results) -> float:
     """Return the slowdown that this run was to decide."""
     return float(results.parameters["precision"]) / PRECISION_OF_THRESHOLD
 
 
 def answer(results: Results) -> str:
-    """Return what is decided since the earlier revision, and the ratio that decides it; empty where no revision is compared.
+    """Return what is decided since the earlier revision, and a ratio that shows it by itself; empty where no revision is compared.
 
-    A regression is named with the ratio that is slower most clearly, all else with the one that may be slowest.
+    Throughput comes before CPU time. Of several cells, a regression is named with the one that is slower most clearly, all else with the
+    one that may be slowest.
     """
-    decided = [(each, each.decision(threshold(results))) for each in changes(results)]
-    if not decided:
+    found = changes(results)
+    if not found:
         return ""
-    decision = decision_of([found for _, found in decided])
-    rates = [(each, *rate) for each, found in decided if found == decision for rate in each.rates.items()]
+    slowdown = threshold(results)
+    decision = decision_of([each.decision(slowdown) for each in found])
+    rates = [(each, *rate) for each in found for rate in each.rates.items()]
+    shown = [rate for rate in rates if regression([rate[2]], rate[0].control, slowdown) == decision]
     end = "high" if decision == "regression" else "low"
-    change, unit, ratio = min(rates, key=lambda rate: np.nan_to_num(getattr(rate[2], end), nan=math.inf))
+    change, unit, ratio = min(shown, key=lambda rate: (rate[1] != THROUGHPUT, getattr(rate[2], end)))
     serves = f"{change.system} serves {quantity(ratio.value, ratio.low, ratio.high, RATIOS)} as many {unit}"
-    return f"{_SAID[decision]} {earlier_revision(results)}: at {title(results, change.workload)}, {serves}."
+    return f"{_SAID[decision]} {results.manifest.earlier_revision}: at {title(results, change.workload)}, {serves}."
 
 
 def comparison(results: Results) -> Fragment:
@@ -69,7 +63,7 @@ def comparison(results: Results) -> Fragment:
         )
         for workload in dict.fromkeys(each.workload for each in found)
     ]
-    name, size = earlier_revision(results), f"{threshold(results):.1%}".replace("%", " %")
+    name, size = results.manifest.earlier_revision, f"{threshold(results):.1%}".replace("%", " %")
     told = f"A name that ends in +{name} is the build of that earlier git revision. The threshold is {size}, the border half of it."
     return joined(table("What changed: both builds, paired in blocks", _HEADS, groups), note(told))
 
