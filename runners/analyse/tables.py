@@ -94,7 +94,10 @@ class Rows:
     def append(self, row: Row) -> None:
         """Add a row; what it does not have is NaN."""
         for name, value in row.items():
-            self._column(name).append(value)
+            column = self.columns.get(name)
+            if column is None or len(column) < self.count:
+                column = self._column(name)
+            column.append(value)
         self.count += 1
 
     def extend(self, more: Rows) -> None:

@@ -27,8 +27,8 @@ def response_column(percentile: float) -> str:
     return f"response_{percentile_column(percentile)}"
 
 
-_LATENESS = ("on_time_fraction", "late_p99_s", "late_fraction")
-OPEN_LOOP = (*map(response_column, PERCENTILES), *_LATENESS, "achieved_fraction")
+_OF_A_SCHEDULE = ("on_time_fraction", "late_p99_s", "late_fraction", "achieved_fraction")
+OPEN_LOOP = (*map(response_column, PERCENTILES), *_OF_A_SCHEDULE)
 """Columns of a window with scheduled arrivals: percentiles of the response times; the share of the sends at most `PACED_S` late, the
 p99 of their lateness, and the share of those later than `LATE_S`; and the share of the arrivals with a correct response."""
 
@@ -91,8 +91,10 @@ def _network(network: NetworkUse | None) -> dict[str, float]:
 
 def _open_loop(result: LoadResult, objectives: Sequence[str]) -> dict[str, float]:
     """Return `OPEN_LOOP` of one window, and the percentiles of its objectives; NaN where arrivals were not scheduled."""
-    times, late = result.response_time or Histogram((), ()), result.lateness or Histogram((), ())
     wanted = sorted({*PERCENTILES, *(objective(text).percentile for text in objectives)})
+    if not (result.response_time or result.lateness or result.scheduled_count):
+        return dict.fromkeys([*map(response_column, wanted), *_OF_A_SCHEDULE], np.nan)
+    times, late = result.response_time or Histogram((), ()), result.lateness or Histogram((), ())
     values = histograms.percentiles(*times.arrays, wanted) * 1e-6
     found = {response_column(percentile): float(value) for percentile, value in zip(wanted, values, strict=True)}
     scheduled = result.scheduled_count

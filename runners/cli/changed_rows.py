@@ -24,14 +24,19 @@ def workloads_of(experiment: str) -> list[str]:
 
 
 def changed_rows(experiment: str, commit: str, catalogue: Catalogue) -> list[str]:
-    """Return the default rows of a notebook whose server, or what it shares with others, differs from a commit."""
+    """Return the rows of a notebook whose server, or what it shares with others, differs from a commit.
+
+    They are its default rows; all rows of a server that has none of these.
+    """
     changed = revisions.changed_servers(commit)
-    rows = [row for name in workloads_of(experiment) for row in catalogue.systems(name, default_only=True)]
-    return list(
-        dict.fromkeys(
-            row.name
-            for row in rows
-            if row.server in changed
-            or ("shared" in changed and "/shared" in sources(catalogue.server(row.server).folder))
+    rows = {row.name: row for name in workloads_of(experiment) for row in catalogue.systems(name)}
+    default = {row.name for name in workloads_of(experiment) for row in catalogue.systems(name, default_only=True)}
+    servers_by_default = {rows[name].server for name in default}
+    return [
+        name
+        for name, row in rows.items()
+        if (name in default or row.server not in servers_by_default)
+        and (
+            row.server in changed or ("shared" in changed and "/shared" in sources(catalogue.server(row.server).folder))
         )
-    )
+    ]

@@ -78,6 +78,15 @@ def test_rows_that_share_changed_code_are_measured(monkeypatch):
     assert "drogon+simdjson" not in rows
 
 
+def test_of_a_changed_server_the_default_rows_are_measured_or_all_where_it_has_none(monkeypatch):
+    monkeypatch.setattr(comparing.revisions, "changed_servers", lambda _: {"gin", "net-http"})
+    catalogue = Catalogue()
+    rows = comparing.changed_rows("02-json-decode", "commit", catalogue)
+    default = [row.name for row in catalogue.systems("decode", default_only=True) if row.server == "gin"]
+    assert not [row for row in catalogue.systems("decode", default_only=True) if row.server == "net-http"]
+    assert rows == [*default, *(row.name for row in catalogue.systems("decode") if row.server == "net-http")]
+
+
 def status_of(*arguments):
     with pytest.raises(SystemExit) as ending:
         app(args=["compare", *arguments], standalone_mode=True)
