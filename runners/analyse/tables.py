@@ -95,9 +95,7 @@ class Rows:
         """Add a row; what it does not have is NaN."""
         for name, value in row.items():
             column = self.columns.get(name)
-            if column is None or len(column) < self.count:
-                column = self._column(name)
-            column.append(value)
+            (column if column is not None and len(column) == self.count else self._column(name)).append(value)
         self.count += 1
 
     def extend(self, more: Rows) -> None:

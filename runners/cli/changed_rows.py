@@ -40,3 +40,9 @@ def changed_rows(experiment: str, commit: str, catalogue: Catalogue) -> list[str
             row.server in changed or ("shared" in changed and "/shared" in sources(catalogue.server(row.server).folder))
         )
     ]
+
+
+def servers_left_out(experiment: str, commit: str, catalogue: Catalogue) -> list[str]:
+    """Return the servers that differ from a commit, and of which the notebook has no row."""
+    measured = {row.server for name in workloads_of(experiment) for row in catalogue.systems(name)}
+    return sorted(revisions.changed_servers(commit) & catalogue.servers.keys() - measured)

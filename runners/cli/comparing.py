@@ -17,18 +17,12 @@ import typer
 
 from runners.cli.arguments import HEADLINE, AsJson, Changes, parameter_values
 from runners.cli.build_ratios import build_time_ratios, size_ratios
-from runners.cli.changed_rows import changed_rows
+from runners.cli.changed_rows import changed_rows, servers_left_out
 from runners.cli.changes import in_a_table, in_markdown, verdict
 from runners.cli.console import failures_told, show
 from runners.core.errors import WrkbookError
 from runners.core.parameter_values import AUTO
-from runners.core.project import (
-    OTHER_SERVERS,
-    WITH_LATENCY,
-    declared_parameters,
-    experiments,
-    find_experiment,
-)
+from runners.core.project import OTHER_SERVERS, WITH_LATENCY, declared_parameters, experiments, find_experiment
 from runners.stats.verdicts import PRECISION_OF_THRESHOLD, decision_of
 from runners.store.ledger import Run
 from runners.store.runs import find_runs
@@ -139,7 +133,11 @@ def _compare_revisions(
     commit = commit_of(before, dirty=dirty)
     if "variants" not in declared_parameters(experiment):
         raise WrkbookError(f"{experiment} measures one build of each server", "choose one of 01 to 04")
-    systems = values.get("systems") or changed_rows(experiment, commit, Catalogue())
+    systems = values.get("systems")
+    if not systems:
+        systems = changed_rows(experiment, commit, Catalogue())
+        if left_out := servers_left_out(experiment, commit, Catalogue()):
+            print(f"Differs, but {experiment} does not measure it: {', '.join(left_out)}", file=sys.stderr)
     given = {**values, "systems": systems}
     if latency:
         os.environ[WITH_LATENCY] = "1"  # for the notebook's kernel

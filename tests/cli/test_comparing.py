@@ -87,6 +87,12 @@ def test_of_a_changed_server_the_default_rows_are_measured_or_all_where_it_has_n
     assert rows == [*default, *(row.name for row in catalogue.systems("decode") if row.server == "net-http")]
 
 
+def test_changed_servers_that_the_notebook_does_not_measure_are_named(project, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.setattr(comparing.revisions, "changed_servers", lambda _: {"haproxy-tcp", "pproxy", "contract"})
+    assert status_of("HEAD..", "02") == 0
+    assert "Differs, but 02-json-decode does not measure it: haproxy-tcp, pproxy" in capsys.readouterr().err
+
+
 def status_of(*arguments):
     with pytest.raises(SystemExit) as ending:
         app(args=["compare", *arguments], standalone_mode=True)
