@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
 
 from runners.core.records import Interval
 from runners.stats.estimates import CONFIDENCE, Floats
@@ -104,6 +103,8 @@ def fit(counts: Sequence[int], throughputs: Floats, *, seed: int = 1) -> Scalabi
 
 def _fitted(counts: Sequence[int], throughputs: Floats) -> tuple[float, float, float]:
     """Return λ, σ and κ of one set of throughputs."""
+    from scipy.optimize import nnls  # its import takes a fifth of a second, and only notebook 09 needs it
+
     n = np.asarray(counts, dtype=np.float64)
     terms = np.column_stack([np.ones_like(n), n - 1, n * (n - 1)]) * (throughputs / n)[:, np.newaxis]
     (first, second, third), _ = nnls(terms, np.ones_like(n))
