@@ -12,7 +12,7 @@ _LEVELS = ("h1", "h2", "h3")
 
 def fold(body: BeautifulSoup) -> None:
     """Move all sections whose heading is marked to the end of a report's body, and fold each of them."""
-    sections = [_section(body, words) for words in body.select(f".words.{FOLDED_TAG}") if _level(words)]
+    sections = [_section(body, words) for words in _cells(body) if FOLDED_TAG in words["class"] and _level(words)]
     if not sections:
         return
     title = body.new_tag("h2")
@@ -24,7 +24,7 @@ def fold(body: BeautifulSoup) -> None:
 
 def leave_out_empty(body: BeautifulSoup) -> None:
     """Remove each question under which a run has nothing to show: a heading of level 3 with no text, table or picture below it."""
-    for words in body.select(".words"):
+    for words in _cells(body):
         heading = words.find("h3")
         if heading is None or words.get_text(strip=True) != heading.get_text(strip=True):
             continue
@@ -37,6 +37,11 @@ def leave_out_empty(body: BeautifulSoup) -> None:
         if not any(part.get_text(strip=True) or part.find(["img", "svg", "table"]) for part in parts):
             for part in [words, *inside]:
                 part.extract()
+
+
+def _cells(body: BeautifulSoup) -> list[Tag]:
+    """Return the markdown cells of a report."""
+    return body.find_all("div", class_="words")
 
 
 def _section(body: BeautifulSoup, words: Tag) -> Tag:
