@@ -2,9 +2,9 @@
 
 Run it as ``.venv/bin/python benchmarks/ten_thousand_trials.py --trials 1024,10240 --folder SCRATCH``.
 
-Each ledger repeats the blocks of the reference run of 02 under new numbers, with new seals. Its report is asked for three times:
-from nothing, then to be made again with the parsed tables that the first one kept, then as it is, when it is up to date. Peak
-memory is that of the largest process, the notebook's kernel.
+Each ledger repeats the blocks of the reference run of 02 under new numbers, with new seals. ``./wrkbook report`` runs three
+times: from nothing, then again with the parsed tables that the first one kept, then where the report is up to date. Peak memory is
+that of the largest process, the notebook's kernel.
 The exponent is the slope of log(CPU time) over log(trials) from the smallest ledger to the largest: 1 is linear.
 """
 
@@ -31,7 +31,7 @@ from runners.store.ledger import REFERENCE, Run
 
 EXPERIMENT = "02-json-decode"
 KINDS = {"cold": [], "again": ["--again"], "up to date": []}
-"""What is asked for, one after the other → the options of ``./wrkbook report``."""
+"""What is timed, one after the other → the options of ``./wrkbook report``."""
 _PR_SET_CHILD_SUBREAPER = 36
 
 

@@ -24,25 +24,26 @@ def workloads_of(experiment: str) -> list[str]:
 
 
 def changed_rows(experiment: str, commit: str, catalogue: Catalogue) -> list[str]:
-    """Return the rows of a notebook whose server, or what it shares with others, differs from a commit.
+    """Return the rows of a notebook to measure: those of each server that differs from a commit, itself or in its shared code.
 
-    They are its default rows; all rows of a server that has none of these.
+    They are its default rows, or all of its rows where it has no default one.
     """
     changed = revisions.changed_servers(commit)
-    rows = {row.name: row for name in workloads_of(experiment) for row in catalogue.systems(name)}
-    default = {row.name for name in workloads_of(experiment) for row in catalogue.systems(name, default_only=True)}
-    servers_by_default = {rows[name].server for name in default}
-    return [
-        name
-        for name, row in rows.items()
-        if (name in default or row.server not in servers_by_default)
-        and (
-            row.server in changed or ("shared" in changed and "/shared" in sources(catalogue.server(row.server).folder))
+    names = workloads_of(experiment)
+    default = [row for name in names for row in catalogue.systems(name, default_only=True)]
+    with_default = {row.server for row in default}
+    others = [row for name in names for row in catalogue.systems(name) if row.server not in with_default]
+    return list(
+        dict.fromkeys(
+            row.name
+            for row in [*default, *others]
+            if row.server in changed
+            or ("shared" in changed and "/shared" in sources(catalogue.server(row.server).folder))
         )
-    ]
+    )
 
 
 def servers_left_out(experiment: str, commit: str, catalogue: Catalogue) -> list[str]:
-    """Return the servers that differ from a commit, and of which the notebook has no row."""
+    """Return the servers that differ from a commit, but have no row in the notebook."""
     measured = {row.server for name in workloads_of(experiment) for row in catalogue.systems(name)}
     return sorted(revisions.changed_servers(commit) & catalogue.servers.keys() - measured)

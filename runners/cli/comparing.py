@@ -135,9 +135,10 @@ def _compare_revisions(
         raise WrkbookError(f"{experiment} measures one build of each server", "choose one of 01 to 04")
     systems = values.get("systems")
     if not systems:
-        systems = changed_rows(experiment, commit, Catalogue())
-        if left_out := servers_left_out(experiment, commit, Catalogue()):
-            print(f"Differs, but {experiment} does not measure it: {', '.join(left_out)}", file=sys.stderr)
+        catalogue = Catalogue()
+        systems = changed_rows(experiment, commit, catalogue)
+        if left_out := servers_left_out(experiment, commit, catalogue):
+            print(f"Changed, but not measured by {experiment}: {', '.join(left_out)}", file=sys.stderr)
     given = {**values, "systems": systems}
     if latency:
         os.environ[WITH_LATENCY] = "1"  # for the notebook's kernel

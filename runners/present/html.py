@@ -131,7 +131,7 @@ def _body(notebook_path: Path) -> BeautifulSoup:
     exporter = HTMLExporter(template_name="report", config=config)  # type: ignore[no-untyped-call]
     html, _ = exporter.from_notebook_node(notebook)
     body = BeautifulSoup(html, "html.parser")
-    # Not by selectors, here and below: each takes a tenth of a second in ten thousand elements.
+    # No selectors, here and below: each takes a tenth of a second in a page of ten thousand elements.
     for image in body.find_all("img"):
         if (source := str(image.get("src", ""))).startswith(_PNG):
             image["src"] = _WEBP + _as_webp(source.removeprefix(_PNG))
@@ -162,8 +162,8 @@ def _prepare(body: BeautifulSoup) -> list[Entry]:
             image.replace_with(f"[image: {image.get('alt', '')}]")
     for anchor in body.find_all("a", class_="anchor-link"):
         anchor.decompose()
-    for table in body.find_all("table"):
-        for tag in table.find_all(True) if "wb-table" in table.get_attribute_list("class") else []:
+    for table in body.find_all("table", class_="wb-table"):
+        for tag in table.find_all(True):
             if f' style="{tag.get("style", "")}"' == LEFT:
                 del tag["style"]
     if first := body.find("h1"):

@@ -90,7 +90,7 @@ def test_of_a_changed_server_the_default_rows_are_measured_or_all_where_it_has_n
 def test_changed_servers_that_the_notebook_does_not_measure_are_named(project, monkeypatch, capsys):  # noqa: F811
     monkeypatch.setattr(comparing.revisions, "changed_servers", lambda _: {"haproxy-tcp", "pproxy", "contract"})
     assert status_of("HEAD..", "02") == 0
-    assert "Differs, but 02-json-decode does not measure it: haproxy-tcp, pproxy" in capsys.readouterr().err
+    assert "Changed, but not measured by 02-json-decode: haproxy-tcp, pproxy" in capsys.readouterr().err
 
 
 def status_of(*arguments):
