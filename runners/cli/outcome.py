@@ -16,7 +16,7 @@ from runners.cli.arguments import resuming
 from runners.cli.console import console, hanging, table
 from runners.core.errors import WrkbookError, visible
 from runners.core.project import PROCESSED
-from runners.core.summaries import ComparisonSummary
+from runners.core.summaries import ComparisonSummary, RunSummary
 from runners.core.units import RATES, RATIOS, amount, quantity_parts, shortened, system_title
 from runners.workbook import run as running
 from runners.workbook.run import Report
@@ -25,6 +25,7 @@ from runners.workbook.series import Series, run_series
 # With them, what is printed of three notebooks fits on one screen: 25 lines of 80 columns.
 _SENTENCE_LONGEST, _REASON_LONGEST, _ROWS_COUNT = 230, 120, 6
 _CELLS_NAMED = 3
+_VOID_SAID = 0.1  # of all trials
 # Columns of the leaders' tables that hold names, and how much wider one may stay than another; what stands between two columns.
 _NAMES, _SHORTEST_NAME, _GAP = {0: 2.0, 1: 1.0, 5: 1.0}, 8, 2
 
@@ -79,7 +80,20 @@ def show_report(target: Console, report: Report) -> None:
         count, reason = len(report.failed), shortened(report.failed[0], _REASON_LONGEST)
         holds = f"The other {cells_count - count} hold." if cells_count > count else "Nothing holds."
         target.print(hanging(" ", f"{count} of {cells_count} cells have no number: {reason}. {holds}"))
+    if lost := _void(report.summary):
+        target.print(hanging(" ", lost))
     target.print(f"  {report.html}", soft_wrap=True)
+
+
+def _void(summary: RunSummary) -> str:
+    """Return the check that made the most trials void, and what to do; empty where those are fewer than a tenth."""
+    worst, found = 0, ""
+    for check in summary["checks"]:
+        void = [cell for cell in check["failed"] if cell["void"]]
+        count, all_count = sum(cell["failed_count"] for cell in void), check["trials_count"]
+        if count > worst and count >= _VOID_SAID * all_count:
+            worst, found = count, f"{count} of {all_count} trials are void ({check['name']}): {void[-1]['advice']}."
+    return found
 
 
 def show_end(target: Console, reports: Sequence[Report]) -> None:
@@ -125,7 +139,7 @@ def _row(found: Standing) -> list[str]:
         system_title(found.leader),
         f"{'≥ ' if found.at_least else ''}{rate}",
         f"{'≥ ' if found.bound == 'at least' else ''}{lead.removesuffix(' ×')}",
-        interval.replace("interval ", "") or "–",
+        interval or "–",
         system_title(found.following),
         str(found.blocks_count),
     ]

@@ -129,9 +129,9 @@ PERCENT: Scale = ((0.01, "%"),)
 
 
 _MOST_PLACES = 3
-WIDEST = 2.0
-"""An interval that spans more than this factor is not printed."""
-_NOT_KNOWN = "interval not known"
+_WIDEST = 1000.0
+"""Of an interval that spans more than this factor, no end is printed."""
+_TOO_WIDE = f"factor over {_WIDEST:.0f}"
 
 
 def quantity(value: float, low: float, high: float, scale: Scale) -> str:
@@ -147,8 +147,8 @@ def quantity_parts(value: float, low: float, high: float, scale: Scale) -> tuple
     text = minus(f"{value / factor:.{places}f} {unit}")
     if math.isnan(low) or math.isnan(high):
         return text, ""
-    if 0 < low * WIDEST < high:
-        return text, _NOT_KNOWN
+    if 0 < low * _WIDEST < high:
+        return text, _TOO_WIDE
     return text, minus(f"{low / factor:.{places}f} to {high / factor:.{places}f}")
 
 
@@ -179,13 +179,13 @@ def plus_minus(ratio: float) -> str:
 def times(value: float, low: float, high: float) -> tuple[str, str]:
     """Return a ratio and its interval with the digits that the interval supports: 4.457 (4.31 to 4.61) is ``4.5 ×`` and ``4.3 to 4.6``.
 
-    The interval is empty where it is missing, and ``interval not known`` where it spans more than a factor of `WIDEST`.
+    The interval is empty where it is missing. Where it spans more than a factor of 1,000, only that is said.
     """
     half_width = (high - low) / 2
-    if not (math.isfinite(half_width) and half_width > 0):
+    if low * _WIDEST < high:
+        return amount(value, RATIOS), _TOO_WIDE
+    if not half_width > 0:
         return amount(value, RATIOS), ""
-    if 0 < low * WIDEST < high:
-        return amount(value, RATIOS), _NOT_KNOWN
     most = decimals(value)
     places = min(most, max(most - 1, math.ceil(-math.log10(half_width)), 0))
     # No rounding may move an end of the interval to 1, or over it.
@@ -202,12 +202,12 @@ def _side(ratio: float) -> int:
 def percent_more(value: float, low: float, high: float) -> tuple[str, str]:
     """Return what a ratio is above 1, and its interval: 1.013 (0.999 to 1.03) is ``1.3 %`` and ``−0.1 to 3.0``.
 
-    The interval is empty or not known as in :func:`times`.
+    The interval is empty, or too wide to be printed, as in :func:`times`.
     """
     shown = [minus(f"{100 * (each - 1):.1f}") for each in (value, low, high)]
     if math.isnan(low) or math.isnan(high):
         return f"{shown[0]} %", ""
-    return f"{shown[0]} %", _NOT_KNOWN if low * WIDEST < high else f"{shown[1]} to {shown[2]}"
+    return f"{shown[0]} %", _TOO_WIDE if low * _WIDEST < high else f"{shown[1]} to {shown[2]}"
 
 
 def shortlist(parts: Sequence[str], most: int = 3) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from runners.analyse.results import Results
-from runners.core.units import WIDEST, format_half_width, listing
+from runners.core.units import format_half_width, listing
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.wording import sentence
 from runners.present.sessions import THIS_SESSION, sure
@@ -38,7 +38,7 @@ def _control(results: Results) -> str:
         return "The noise of this run is unknown: the control has no interval."
     most = max(floors, key=lambda name: floors[name])
     where = f" ({most})" if len(floors) > 1 else ""
-    difference = f"at most {100 * floors[most]:.1f} %" if floors[most] < WIDEST - 1 else "an unknown amount"
+    difference = f"at most {100 * floors[most]:.1f} %" if floors[most] <= 1 else "an unknown amount"
     text = f"The control, one system launched twice, differs from itself by {difference}{where}"
     least = (
         f"; smaller differences than {100 * SMALLEST_BAND:.0f} % are not reported"

@@ -45,9 +45,10 @@ def write_run_report(folder: Path, summary: RunSummary) -> Path:
 
 
 def _measured(summary: RunSummary) -> str:
-    """Return how much was measured: in the run itself, and how many other sessions its numbers are of, too."""
+    """Return how much was measured: in the run itself, and in how many other sessions that its numbers are of, too."""
     own = f"{summary['blocks_count']} blocks, {format_duration(summary['measured_s'])}"
-    others = len(summary["sessions"]) - 1
+    rows = [*summary["cells"], *summary["comparisons"]]
+    others = max((row["sessions_count"] for row in rows), default=1) - 1
     return f"{own}, and {others} more session{'s' if others > 1 else ''}" if others > 0 else own
 
 

@@ -79,6 +79,25 @@ def test_the_table_names_the_leader_its_lead_and_the_next_system():
     assert found.following in row
 
 
+@pytest.mark.parametrize(("count", "is_said"), [(48, True), (7, False)])
+def test_a_check_that_made_many_trials_void_is_told_with_what_to_do(count, is_said):
+    cell = {
+        "system": "gin",
+        "workload": "decode-1",
+        "failed_count": count,
+        "void": True,
+        "block": 2,
+        "detail": "a build",
+    }
+    failed = [cell | {"advice": "end other programs"}, cell | {"void": False, "advice": "none"}]
+    checks = [{"name": name, "trials_count": 72, "failed_count": 0, "failed": []} for name in ("clock", "errors")]
+    checks[1:1] = [{"name": "other load", "trials_count": 72, "failed_count": 2 * count, "failed": failed}]
+    text = printed([report("02-json-decode", checks=checks)], 200, end=False)
+    said = f"  {count} of 72 trials are void (other load): end other programs.\n"
+    assert (said in text) == is_said
+    assert ("void" in text) == is_said
+
+
 @pytest.mark.parametrize(
     ("bound", "shown"),
     [("", ("1.50", "1.40 to 1.60")), ("at least", ("≥ 1.50", "1.40 to 1.60")), ("unknown", ("not known", "–"))],

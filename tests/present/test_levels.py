@@ -178,11 +178,21 @@ def test_no_panel_is_empty_and_every_chart_says_what_is_to_be_seen(draw, which, 
         assert "control" not in [text.get_text() for text in ax.texts]
 
 
+def test_the_intervals_of_systems_at_one_rate_stand_side_by_side(tmp_path):
+    found = made(tmp_path, {"ping": {"fast": 30_000.0, "slow": 30_000.0}}, blocks=2, shares=(0.5,))
+    (panel,) = [ax for ax in charts.latency(found).axes if ax.get_title(loc="left")]
+    whiskers = [
+        line.get_xdata()[0] for line in panel.lines if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2
+    ]
+    assert len(set(whiskers)) == 2
+
+
 def test_a_saturated_level_is_an_open_marker_on_top(tmp_path):
     found = made(tmp_path, {"ping": {"fast": 30_000.0, "slow": 10_000.0}}, blocks=2, shares=(0.5, 1.2))
     (panel,) = [ax for ax in charts.latency(found).axes if ax.get_title(loc="left")]
     hollow = [line for line in panel.lines if line.get_markerfacecolor() == "none"]
-    assert [list(line.get_xdata()) for line in hollow] == [[12_000.0]]
+    # Beside the rate, as it is one of two systems.
+    assert [list(line.get_xdata()) for line in hollow] == [[pytest.approx(12_000.0, abs=0.02 * 12_000)]]
     assert "slow (ping, from 12,000/s on)" in sentences.saturated(found)
     assert "saturated" in str(tables.levels(found))
 

@@ -93,6 +93,14 @@ def test_the_history_shows_each_run_with_its_ratios(tmp_path):
     assert shown.count("leader") == 4
 
 
+def test_a_session_that_no_number_is_of_is_not_counted_in_the_heading(tmp_path):
+    folder, summary = processed(tmp_path, "first")
+    alone = [{**row, "sessions_count": 1} for row in summary["cells"]]
+    write_run_report(folder, summary | {"cells": alone, "comparisons": []})
+    text = BeautifulSoup((folder / "report.html").read_text(), "html.parser").get_text()
+    assert "more session" not in text
+
+
 def test_a_run_that_measured_nothing_has_its_row_and_its_history(tmp_path):
     for run_id in ("first", "second"):
         folder, summary = processed(tmp_path, run_id)

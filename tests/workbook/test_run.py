@@ -84,7 +84,12 @@ def interrupted_in_the_second(monkeypatch):
         if known.experiment == NAMES[1]:
             raise KeyboardInterrupt
         return Report(
-            known.experiment, known.run_id, Path("report.html"), (), (), {"headline": "It is fast.", "cells": []}
+            known.experiment,
+            known.run_id,
+            Path("report.html"),
+            (),
+            (),
+            {"headline": "It is fast.", "cells": [], "checks": []},
         )
 
     monkeypatch.setattr(running, "_execute", execute)

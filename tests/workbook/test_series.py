@@ -57,7 +57,9 @@ def ledger(tmp_path, monkeypatch, clock):
                 parameters = check_parameters({}, known.experiment).model_dump(exclude={"run_id"})
                 known.open(manifest(started_at=clock.now.isoformat(), parameters=parameters))
             clock.now += timedelta(minutes=10)
-        return Report(known.experiment, known.run_id, Path("report.html"), (), (), {"headline": "", "cells": []})
+        return Report(
+            known.experiment, known.run_id, Path("report.html"), (), (), {"headline": "", "cells": [], "checks": []}
+        )
 
     monkeypatch.setattr(running, "_execute", execute)
     return begun

@@ -21,7 +21,7 @@ SMOKE = "This is a smoke run (profile quick): it shows that everything works and
 
 _MOST_NAMES = 3
 UNKNOWN = "interval not known"
-"""In the place of an interval that is missing, or too wide to be read."""
+"""In the place of an interval that is missing: that of one launch."""
 
 
 def words_count(text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,6 @@ from runners.core.records import CONTROL, percentile_column
 from runners.core.units import (
     RATES,
     TIMES,
-    WIDEST,
     amount,
     format_duration,
     grouped,
@@ -37,6 +35,7 @@ from runners.present.kit.theme import BAD, INK, MARKERS, QUIET, Chart, Style, mi
 _ROWS = 9
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
 _PALE = 0.45  # of the objectives after the first
+_STEP = 0.014  # between two systems at the same rate, as a share of the axis
 
 
 @themed
@@ -77,8 +76,9 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
         [titles[base] for base in bases],
         [rows_for(rows["system"].nunique(), _ROWS)] * len(bases),
         title=title,
-        caption="Open loop: response times count from the intended moment. Log axis; whiskers: 95 % interval where it is known.\n"
-        "Open markers on top: less than 99 % of the arrivals were completed, so the response times are not those of this rate.",
+        caption="Open loop: response times count from the intended moment. Log axis; whiskers: 95 % interval, ▲▼ where it goes on.\n"
+        "Open markers on top: less than 99 % of the arrivals were completed, so the response times are not those of this rate.\n"
+        "Systems at the same rate stand side by side.",
         description=f"{title}; a line for each of {', '.join(ordered(rows['system']))}. {_longest(rows, name, titles)}",
     )
     for ax, base in zip(axes, bases, strict=True):
@@ -86,13 +86,17 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
         _response_axis(ax, own, name, goals)
         _load_axis(ax, own, x, axis)
         systems = ordered(own["system"])
-        ends = {system: _line(ax, own[own["system"] == system], x, name, look[system], system) for system in systems}
+        step = _STEP * float(own[x].max())
+        ends = {}
+        for place, system in enumerate(systems):
+            aside = (place - (len(systems) - 1) / 2) * step
+            ends[system] = _line(ax, own[own["system"] == system], x, aside, name, look[system], system)
         direct_labels(ax, ends, look)
     return chart
 
 
-def _line(ax: Axes, rows: pd.DataFrame, x: str, name: str, style: Style, system: str) -> float:
-    """Draw one system; returns where its last point is, as a share of the axis's height."""
+def _line(ax: Axes, rows: pd.DataFrame, x: str, aside: float, name: str, style: Style, system: str) -> float:
+    """Draw one system, so far beside its rates; returns where its last point is, as a share of the axis's height."""
     rows, stem = rows.drop_duplicates(x).sort_values(x), name.removesuffix("_s")
     known, lost = rows[rows[name].notna()], rows[rows["saturated"]]
     estimates = known[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()
@@ -100,37 +104,28 @@ def _line(ax: Axes, rows: pd.DataFrame, x: str, name: str, style: Style, system:
         f"{system} at {grouped(rate)} requests/s: {quantity(each[0], each[1], each[2], TIMES)}"
         for rate, each in zip(known["offered_rps"], estimates, strict=True)
     ]
-    lines = ax.plot(known[x], known[name], color=style.color, linewidth=1.4)
-    upright(ax, known[x], [_drawn(*each) for each in estimates], style, system, said=said)
+    lines = ax.plot(known[x] + aside, known[name], color=style.color, linewidth=1.4)
+    upright(ax, known[x] + aside, [drawn(*each) for each in estimates], style, system, said=said)
     top = ax.get_ylim()[1] / 1.12
     if len(lost):
         hollow: dict[str, Any] = {"color": style.color, "markerfacecolor": "none", "markersize": 5.5, "clip_on": False}
-        lines += ax.plot(lost[x], [top] * len(lost), style.marker, **hollow)
+        lines += ax.plot(lost[x] + aside, [top] * len(lost), style.marker, **hollow)
     for line in lines:
         mark(line, system, system)
     end = top if len(lost) and (known.empty or lost[x].max() > known[x].max()) else float(known[name].iloc[-1])
     return height_of(ax, end)
 
 
-def _drawn(value: float, low: float, high: float) -> tuple[float, float, float]:
-    """Return an estimate as it is drawn: an interval that is printed as not known has no whisker."""
-    return drawn(value, *((math.nan, math.nan) if 0 < low * WIDEST < high else (low, high)))
-
-
 def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Objective]) -> None:
     """Scale the axis of response times to values and objectives, and draw a line for each objective."""
     stem = name.removesuffix("_s")
-    values = [
-        *(
-            end
-            for each in rows[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()
-            for end in _drawn(*each)
-        ),
-        *(goal.limit_s for goal in goals),
-    ]
+    estimates = rows[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()
+    values = [*estimates[:, 0], *(goal.limit_s for goal in goals)]
     seen = [value for value in values if value > 0] or [1e-3]
+    ends = [*seen, *(end for each in estimates for end in drawn(*each) if end > 0)]
     ax.set_yscale("log")
-    ax.set_ylim(min(seen) / 1.4, max(seen) * 1.7)
+    # A whisker that reaches far beyond all values ends in an arrow, so that it does not flatten the lines.
+    ax.set_ylim(max(min(ends), min(seen) / 2) / 1.4, min(max(ends), max(seen) * 2) * 1.7)
     durations(ax, "response time")
     ax.grid()
     for goal in goals:
@@ -143,7 +138,7 @@ def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Obje
 def _load_axis(ax: Axes, rows: pd.DataFrame, x: str, label: str) -> None:
     """Scale the axis of the load: requests per second, or shares of a capacity."""
     top = float(rows[x].max())
-    ax.set_xlim(0, top * 1.04)
+    ax.set_xlim(0, top * 1.06)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     as_share = x == "own_share"
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * 100:.0f} %" if as_share else grouped(value)))
@@ -186,7 +181,7 @@ def capacities(results: Results) -> Chart:
 def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: Mapping[str, Style]) -> None:
     systems = ordered(frame["system"])
     ends = frame[["capacity_rps", "capacity_low_rps", "capacity_high_rps"]].astype(float).to_numpy()
-    top = axis_end(ends[:, 0], [max(_drawn(*each)) for each in ends])
+    top = axis_end(ends[:, 0], [max(drawn(*each)) for each in ends])
     factor, unit = unit_of(top, RATES)
     # Room for the values of all objectives.
     from_zero(ax, top / factor * (1 + 0.16 * len(goals)), unit)
@@ -200,7 +195,7 @@ def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: M
             said = (
                 f"{system}, {goal}: {_SIGNS.get(str(each['bound']), '')}{quantity(parts[0], parts[1], parts[2], RATES)}"
             )
-            estimate, y = _drawn(*(part / factor for part in parts)), row + (place - middle) * 0.28
+            estimate, y = drawn(*(part / factor for part in parts)), row + (place - middle) * 0.28
             point(ax, y, estimate, style, filled=not each["bound"], system=system, said=said)
             arrow, shift = {"at least": ("▶", 9), "at most": ("◀", -9)}.get(str(each["bound"]), ("", 0))
             common: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center", "fontsize": 7}
@@ -213,7 +208,7 @@ def _values(ax: Axes, row: int, system: str, own: pd.DataFrame, factor: float) -
     """Write the capacities of one system beside its last mark, the first objective first."""
     said = [f"{_SIGNS.get(str(each.bound), '')}{significant(each.capacity_rps / factor)}" for each in own.itertuples()]
     ends = own[["capacity_rps", "capacity_low_rps", "capacity_high_rps"]].astype(float).to_numpy()
-    end = axis_end(ends[:, 0], [max(_drawn(*each)) for each in ends]) / factor
+    end = axis_end(ends[:, 0], [max(drawn(*each)) for each in ends]) / factor
     words: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
     color = QUIET if system == CONTROL else INK
     mark(ax.annotate("  ·  ".join(said), (end, row), xytext=(16, 0), color=color, **words), system)
