@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +14,7 @@ import psutil
 
 from runners.core.errors import WrkbookError
 from runners.systems.image import NETWORK_FILES, Image
+from runners.systems.process_tree import own_children
 
 # Settings of the user's network that a build needs to reach its package registry through a proxy or mirror.
 _HANDED_ON = (
@@ -157,14 +158,27 @@ _END_TIMEOUT_S = 10.0
 
 
 @contextmanager
-def orphans_ended() -> Iterator[None]:
-    """Hold what descendants leave behind while the context lasts; at its end, kill the sandboxes among that."""
+def orphans_ended() -> Iterator[Callable[[], None]]:
+    """Hold what descendants leave behind while the context lasts; at its end, kill the sandboxes among that.
+
+    Yields what removes those that have ended by themselves. It must be called now and then: each sandbox leaves its process 1 behind,
+    so an hour of blocks leaves thousands of ended processes, and each search among all processes takes longer.
+    """
     own = set(psutil.Process().children())
     prctl = ctypes.CDLL(None).prctl
     prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    kept = {process.pid for process in own}
+
+    def remove_ended() -> None:
+        for pid in set(own_children(os.getpid())) - kept:
+            with suppress(OSError):
+                if Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() == _SANDBOX:
+                    os.waitpid(pid, os.WNOHANG)
+
     try:
-        yield
+        yield remove_ended
     finally:
+        remove_ended()
         # One that was about to start its process 1 leaves that behind, too.
         while found := _sandboxes(own):
             for process in found:

@@ -50,13 +50,13 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
         finally:
             ended.set()
 
-    with _environment(measuring), orphans_ended():
+    with _environment(measuring), orphans_ended() as remove_ended:
         import_all()
         # In a thread of its own, so that an interrupt reaches this one, which can then tell the kernel to stop.
         try:
             threading.Thread(target=work, daemon=True).start()
             while not ended.wait(0.2):
-                pass
+                remove_ended()
         except KeyboardInterrupt:
             _stop(ended)
             raise

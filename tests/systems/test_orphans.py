@@ -48,6 +48,19 @@ def test_a_sandbox_that_a_killed_kernel_leaves_is_ended(program):
     assert not left.is_running()
 
 
+def test_a_sandbox_that_ends_by_itself_is_no_zombie_until_the_end(program):
+    with orphans_ended() as remove_ended:
+        left = killed_kernel_s_child(program("bwrap"))
+        remove_ended()
+        assert left.status() != psutil.STATUS_ZOMBIE
+        left.kill()
+        deadline = time.monotonic() + 10
+        while left.is_running() and time.monotonic() < deadline:
+            remove_ended()
+            time.sleep(0.01)
+        assert not psutil.pid_exists(left.pid)
+
+
 def test_one_s_own_sandbox_and_other_programs_go_on(program):
     own = subprocess.Popen([program("bwrap"), "600"])
     other = None
