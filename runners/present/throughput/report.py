@@ -72,7 +72,7 @@ def answer(results: Results) -> str:
     words = listing([text for _, text in by])
     if len(found.not_behind) == 1:
         return f"{leader} is fastest at {workload}{'' if any(bound for bound, _ in by) else cpus}: {words}."
-    return f"{few(found.not_behind)} lead at {workload}, not told apart: {words}."
+    return f"{leader} leads at {workload}, not told apart from {few(found.not_behind[1:])}: {words}."
 
 
 def _on_cpus(results: Results) -> str:
