@@ -42,17 +42,22 @@ def parse_steps(text: str) -> Histogram:
     if not text:
         return Histogram((), ())
     letters = np.frombuffer(text.encode("ascii", "replace"), dtype=np.uint8)
-    is_colon = letters == _COLON
-    separates = is_colon | (letters == _SPACE)
-    is_step = np.append(is_colon[separates], [False])
-    # Digits, and between two numbers one separator; and no colon right after another one.
-    wrong = (letters[~separates] - _ZERO > 9).any() or separates[0] or separates[-1]
-    if wrong or (separates[1:] & separates[:-1]).any() or (is_step[1:] & is_step[:-1]).any():
+    # All but digits: they are unsigned, so what lies below zero is far above nine.
+    places = np.flatnonzero(letters - _ZERO > 9)
+    separators = letters[places]
+    is_step = separators == _COLON
+    steps_at = np.flatnonzero(is_step)
+    apart = np.diff(places, prepend=-1, append=len(letters))
+    # Between two numbers one separator; and no colon right after another one.
+    if (apart < 2).any() or not (is_step | (separators == _SPACE)).all() or (np.diff(steps_at) < 2).any():
         raise ValueError("not a histogram")
     numbers = np.fromstring(text.replace(":", " "), dtype=np.int64, sep=" ")
-    counts, steps = numbers[~is_step], np.ones(np.count_nonzero(~is_step), np.int64)
-    # The step to a count stands before it.
-    steps[np.append([False], is_step[:-1])[~is_step]] = numbers[is_step]
+    is_count = np.ones(len(numbers), dtype=bool)
+    is_count[steps_at] = False
+    counts = numbers[is_count]
+    steps = np.ones(len(counts), dtype=np.int64)
+    # A step stands before its count: among the counts it has a place less for each step before it.
+    steps[steps_at - np.arange(len(steps_at))] = numbers[steps_at]
     if (steps[1:] < 1).any() or (counts < 1).any():
         raise ValueError("a histogram is not in order")
     return Histogram(np.cumsum(steps), counts)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from runners.core.errors import WrkbookError
 from runners.core.project import RAW
@@ -161,7 +162,7 @@ def read_trials(path: Path) -> Iterator[TrialRecord]:
     """
     try:
         lines = lzma.decompress(path.read_bytes()).splitlines()
-        records: list[dict[str, Any]] = [json.loads(line) for line in lines]
+        records: list[dict[str, Any]] = [from_json(line) for line in lines]
     except (ValueError, EOFError, OSError, lzma.LZMAError) as error:
         raise WrkbookError(f"{path} is damaged: {error}", _REMEASURE) from error
     if not records:

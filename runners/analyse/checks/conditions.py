@@ -6,12 +6,14 @@ The load: what was offered and when, and whether requests waited in the generato
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import fmean
 
 from runners.analyse.checks.hosts import TOGETHER
 from runners.analyse.usage import Windows, window_usage
 from runners.core.load import LATE_S, LEAST_OFFERED, MOST_LATE_SHARE, Load, LoadResult
 from runners.core.records import Check
+from runners.core.sample import Role
 from runners.core.trial_record import TrialRecord
 from runners.machine.topology import parse_cpu_list
 from runners.stats import histograms
@@ -102,18 +104,26 @@ most of a CPU, time slices begin and end late, and the virtual clock with them.
 """
 
 
-def steal(record: TrialRecord, windows: Windows) -> Check:
-    """Check that the hypervisor took at most 2 % of the pinned CPUs' time; more than 10 % of the server's: void."""
-    advice = "measure on a machine of your own, or more blocks"
-    return _taken(record, windows, _STEAL, "steal_fraction", "stolen by the hypervisor", advice, {})
+def taken(record: TrialRecord, windows: Windows) -> list[Check]:
+    """Check that hypervisor and other processes each took at most 2 % of the pinned CPUs' time; 10 % of the server's: void.
 
-
-def other_load(record: TrialRecord, windows: Windows) -> Check:
-    """Check that other processes used at most 2 % of the pinned CPUs' time beyond the idle machine; 10 % of the server's: void."""
+    What other processes use on the idle machine, too, does not count.
+    """
+    usages = [row for raw, result in windows for row in window_usage(record, raw, result.requests_count)]
+    own = "measure on a machine of your own, or more blocks"
     idle = {cpu: min(share, _MOST_IDLE_SHARE) for cpu, share in record.idle_other_fraction.items()}
+    roles = {row.role: parse_cpu_list(record.cpus[row.role]) for row in usages}
+    usual = {role: fmean(idle.get(cpu, 0.0) for cpu in cpus) for role, cpus in roles.items()}
     what = "used by other processes" + (" beyond what they use on the idle machine" if idle else "")
-    advice = "end other programs, or measure more blocks"
-    return _taken(record, windows, _OTHER_LOAD, "other_fraction", what, advice, idle)
+    return [
+        _taken(_STEAL, "stolen by the hypervisor", own, [(row.role, row.steal_fraction) for row in usages]),
+        _taken(
+            _OTHER_LOAD,
+            what,
+            "end other programs, or measure more blocks",
+            [(row.role, max(0.0, row.other_fraction - usual[row.role])) for row in usages],
+        ),
+    ]
 
 
 def throttling(record: TrialRecord, windows: Windows) -> Check:
@@ -154,16 +164,9 @@ def _pressures(windows: Windows, name: str) -> list[tuple[float, float]]:
     return found
 
 
-def _taken(
-    record: TrialRecord, windows: Windows, name: str, column: str, what: str, advice: str, idle: dict[int, float]
-) -> Check:
-    """Judge a share of the CPUs' time, less what `idle` (CPU → share) says of the idle machine."""
-    taken = []
-    for raw, result in windows:
-        for row in window_usage(record, raw, result.requests_count):
-            usual = fmean(idle.get(cpu, 0.0) for cpu in parse_cpu_list(record.cpus[row.role]))
-            taken.append((row.role, max(0.0, getattr(row, column) - usual)))
-    worst = max((share for _, share in taken), default=math.nan)
-    of_server = max((share for role, share in taken if role == "server"), default=math.nan)
-    detail = f"at most {worst:.1%} of the pinned CPUs' time {what}" if taken else "not sampled"
+def _taken(name: str, what: str, advice: str, shares: Sequence[tuple[Role, float]]) -> Check:
+    """Judge the shares of the CPUs' time that something took from each role in each window."""
+    worst = max((share for _, share in shares), default=math.nan)
+    of_server = max((share for role, share in shares if role == "server"), default=math.nan)
+    detail = f"at most {worst:.1%} of the pinned CPUs' time {what}" if shares else "not sampled"
     return Check(name, not worst > _NOISE_TOLERANCE, detail, advice, void=of_server > _TAKEN_TOLERANCE)

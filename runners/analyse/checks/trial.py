@@ -12,9 +12,8 @@ from runners.analyse.checks.conditions import (
     little,
     memory_pressure,
     offered,
-    other_load,
     schedule,
-    steal,
+    taken,
     throttling,
 )
 from runners.analyse.checks.hosts import of_hosts
@@ -45,8 +44,9 @@ def trial_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     idle = WORKLOADS[record.workload_name].closes
     checks += [offered] if any(raw.load.rate_rps for raw, _ in windows) else [] if idle else [little]
     checks += [schedule] if any(result.lateness for _, result in windows) else []
-    checks += [pinning, steal, other_load, throttling, memory_pressure, warm_up, generator_warnings]
-    return [*(check(record, windows) for check in checks), *of_hosts(record, windows)]
+    found = [check(record, windows) for check in [*checks, pinning]] + taken(record, windows)
+    found += [check(record, windows) for check in (throttling, memory_pressure, warm_up, generator_warnings)]
+    return found + of_hosts(record, windows)
 
 
 def search_checks(record: TrialRecord, windows: Windows) -> list[Check]:
@@ -55,8 +55,8 @@ def search_checks(record: TrialRecord, windows: Windows) -> list[Check]:
     A window with interference makes no trial void, since a rate is missed only in two windows.
     """
     checks = [identity, contract, *([backend_work] if record.work_per_request else []), response_size, pinning]
-    disturbances = [replace(check(record, windows), void=False) for check in (steal, other_load)]
     found = [check(record, windows) for check in checks]
+    disturbances = [replace(check, void=False) for check in taken(record, windows)]
     return [*found, *disturbances, memory_pressure(record, windows), *of_hosts(record, windows)]
 
 
