@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from runners.core.load import GeneratorError, LoadErrors
 from runners.core.units import parse_binary_size, parse_count, parse_duration
-
-_NUMBER = re.compile(r"\d+(?:\.(\d+))?(\D*)")
 
 
 @dataclass(frozen=True)
@@ -124,29 +121,19 @@ def _spread(name: str, text: str, parse: Callable[[str], float]) -> Spread:
 
 
 def _rounded(printed: str, parse: Callable[[str], float]) -> Rounded:
-    number = _NUMBER.fullmatch(printed)
+    number = re.fullmatch(r"\d+(?:\.(\d+))?(\D*)", printed)
     if number is None:
         raise GeneratorError(f"not a number that wrk prints: {printed!r}")
     decimals, unit = number.groups(default="")
     try:
-        return Rounded(parse(printed), _unit(parse, unit) / 2 / 10 ** len(decimals))
+        return Rounded(parse(printed), parse(f"1{unit}") / 2 / 10 ** len(decimals))
     except ValueError as error:
         raise GeneratorError(f"in wrk's output: {error}") from error
 
 
-@functools.cache
-def _unit(parse: Callable[[str], float], unit: str) -> float:
-    return parse(f"1{unit}")
-
-
-@functools.cache
-def _line_of(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"^\s*{pattern}\s*$", re.MULTILINE)
-
-
 def _only(pattern: str, text: str, what: str) -> tuple[str, ...]:
     """Return the groups of the one line that has a pattern."""
-    found = list(_line_of(pattern).finditer(text))
+    found = list(re.finditer(rf"^\s*{pattern}\s*$", text, re.MULTILINE))
     if not found:
         raise GeneratorError(f"wrk's output does not say: {what}")
     if len(found) > 1:

@@ -14,7 +14,7 @@ import psutil
 
 from runners.core.errors import WrkbookError
 from runners.systems.image import NETWORK_FILES, Image
-from runners.systems.process_tree import own_children
+from runners.systems.process_tree import children
 
 # Settings of the user's network that a build needs to reach its package registry through a proxy or mirror.
 _HANDED_ON = (
@@ -170,7 +170,7 @@ def orphans_ended() -> Iterator[Callable[[], None]]:
     kept = {process.pid for process in own}
 
     def remove_ended() -> None:
-        for pid in set(own_children(os.getpid())) - kept:
+        for pid in set(children(os.getpid(), recursive=False)) - kept:
             with suppress(OSError):
                 if Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() == _SANDBOX:
                     os.waitpid(pid, os.WNOHANG)

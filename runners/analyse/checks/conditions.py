@@ -110,19 +110,15 @@ def taken(record: TrialRecord, windows: Windows) -> list[Check]:
     What other processes use on the idle machine, too, does not count.
     """
     usages = [row for raw, result in windows for row in window_usage(record, raw, result.requests_count)]
-    own = "measure on a machine of your own, or more blocks"
     idle = {cpu: min(share, _MOST_IDLE_SHARE) for cpu, share in record.idle_other_fraction.items()}
     roles = {row.role: parse_cpu_list(record.cpus[row.role]) for row in usages}
     usual = {role: fmean(idle.get(cpu, 0.0) for cpu in cpus) for role, cpus in roles.items()}
     what = "used by other processes" + (" beyond what they use on the idle machine" if idle else "")
+    stolen = [(row.role, row.steal_fraction) for row in usages]
+    used = [(row.role, max(0.0, row.other_fraction - usual[row.role])) for row in usages]
     return [
-        _taken(_STEAL, "stolen by the hypervisor", own, [(row.role, row.steal_fraction) for row in usages]),
-        _taken(
-            _OTHER_LOAD,
-            what,
-            "end other programs, or measure more blocks",
-            [(row.role, max(0.0, row.other_fraction - usual[row.role])) for row in usages],
-        ),
+        _taken(_STEAL, "stolen by the hypervisor", "measure on a machine of your own, or more blocks", stolen),
+        _taken(_OTHER_LOAD, what, "end other programs, or measure more blocks", used),
     ]
 
 
