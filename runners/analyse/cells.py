@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from runners.analyse.cell_records import CellRecords, records_by_cell
+from runners.analyse.cell_records import CellRecords, Numbers, records_by_cell
 from runners.analyse.checks.conditions import LITTLE_TOLERANCE
 from runners.analyse.checks.trial import bottleneck
-from runners.analyse.comparisons import of_cell
+from runners.analyse.comparisons import by_cell
 from runners.analyse.tables import Tables
 from runners.analyse.window_columns import CORRECTED
-from runners.core.histogram import Histogram
-from runners.core.records import PERCENTILES, WINDOW, Interval, Row, System, Workload, percentile_column
+from runners.core.records import PERCENTILES, Interval, Row, System, Workload, percentile_column
 from runners.core.sample import ROLES
 from runners.stats import histograms
 from runners.stats.estimates import (
@@ -32,7 +31,6 @@ LEAST_LITTLE = 1 - LITTLE_TOLERANCE
 generator, and percentiles of service times say nothing of the system."""
 
 _US = 1e-6
-_DESCRIBING = ("operations_count", "records_count", "body_bytes", "generator", "offered_rps")
 _SHAPE = {
     "connections_count": "connections",
     "server_cpus_count": "server_cpus_count",
@@ -64,9 +62,10 @@ def build_cells(
     those of generator and backend; errors_count, bottleneck, remarks (names of failed checks), warnings (with what was found), status.
     """
     rows, of_cells = [], records_by_cell(tables)
+    launches = by_cell(throughputs)
     for system, workload in planned:
-        launches = of_cell(throughputs, system.name, workload.label)
-        row = _cell(of_cells(system.name, workload.label), launches, system, workload)
+        place = (system.name, workload.label)
+        row = _cell(of_cells(place), launches.get(place, np.empty(0)), system, workload)
         if system.build in nonconforming:
             row["status"] = f"failed: {nonconforming[system.build]}"
         rows.append(row)
@@ -115,51 +114,46 @@ def _or_nan(count: int | None) -> float:
     return np.nan if count is None else count
 
 
-def _cell(records: CellRecords, launches: pd.Series, planned: System, measured: Workload) -> Row:
-    rows, failures, checks = records.trials, records.failures, records.checks
-    made = rows["block"].nunique() + failures["block"].nunique()
-    failed = checks[~checks["ok"].astype(bool)]
+def _cell(records: CellRecords, launches: NDArray[np.float64], planned: System, measured: Workload) -> Row:
+    made, failed = records.launches_made_count, records.failed_checks
     warnings = [
-        f"{name}: {group['detail'].iloc[0]} ({len(group)} of {(checks['name'] == name).sum()} trials)"
+        f"{name}: {group['detail'].iloc[0]} ({len(group)} of {records.checks_count[name]} trials)"
         for name, group in failed.groupby("name", sort=False)
     ]
     remarks = list(failed["name"].unique())
-    if not failures.empty:
-        remarks.append(f"failed in {len(failures)} of {made} blocks")
-        warnings.append(f"{remarks[-1]}: {failures['message'].iloc[0]}")
+    if records.failures:
+        remarks.append(f"failed in {len(records.failures)} of {made} blocks")
+        warnings.append(f"{remarks[-1]}: {records.failures[0]}")
     row: Row = {"system": planned.name, "server": planned.server, "codec": planned.codec, "variant": planned.variant}
     row |= workload_columns(measured)
     row |= {"launches_count": len(launches), "launches_made_count": made}
-    row |= {"remarks": remarks, "warnings": warnings, "status": "ok"}
-    if not rows.empty:
-        row |= {name: rows[name].iloc[-1] for name in _DESCRIBING}
-    if launches.empty:
+    row |= {"remarks": remarks, "warnings": warnings, "status": "ok", **records.described}
+    if not len(launches):
         why = "not measured"
-        if not failures.empty:
-            why = failures["message"].iloc[0]
-        elif not rows.empty:
+        if records.failures:
+            why = records.failures[0]
+        elif records.described:
             void = failed[failed["void"].astype(bool)].drop_duplicates("name")
             why = f"all trials are void ({'; '.join(void['name'] + ': ' + void['detail'])})"
         return row | {"status": f"failed: {why}", "errors_count": 0}
-    sound = rows[~rows["warmup"].astype(bool) & ~rows["void"].astype(bool)]
-    estimate, windows = geometric_mean_interval(launches.to_numpy()), sound[sound["kind"] == WINDOW]
-    row |= _throughput(windows, estimate)
-    row["achieved_fraction"] = _achieved(windows, estimate.value)
-    times = _latency(records.histograms, sound)
+    estimate = geometric_mean_interval(launches)
+    row |= _throughput(records.windows, estimate)
+    row["achieved_fraction"] = _achieved(records.windows, estimate.value)
+    times = _latency(records)
     if measured.shape.server_cpus_count is not None and measured.shape.rate_rps is not None:
         # Late sends make no such trial void: see the check of the schedule.
         times = dict.fromkeys(times, np.nan)
     row |= times
-    return row | _cost(records.usage, sound)
+    return row | _cost(records)
 
 
-def _throughput(windows: pd.DataFrame, estimate: Interval) -> Row:
-    errors = {name: int(windows[name].sum()) for name in windows.columns if name.startswith("errors_")}
-    errors_count, requests_count = sum(errors.values()), int(windows["requests_count"].sum())
+def _throughput(windows: Numbers, estimate: Interval) -> Row:
+    errors = {name: int(count) for name, count in windows.items() if name.startswith("errors_")}
+    errors_count, requests_count = sum(errors.values()), int(windows["requests_count"])
     return {
         **_named("throughput_rps", estimate),
-        "speed_ratio": float(windows["speed_ratio"].mean()),
-        "goodput_rps": estimate.value * float(windows["goodput_rps"].sum() / windows["throughput_rps"].sum()),
+        "speed_ratio": windows["speed_ratio"],
+        "goodput_rps": estimate.value * windows["goodput_rps"] / windows["throughput_rps"],
         "requests_count": requests_count,
         "errors_count": errors_count,
         "errors_fraction": errors_count / max(1, errors_count + requests_count),
@@ -167,15 +161,15 @@ def _throughput(windows: pd.DataFrame, estimate: Interval) -> Row:
     }
 
 
-def _achieved(windows: pd.DataFrame, throughput_rps: float) -> float:
+def _achieved(windows: Numbers, throughput_rps: float) -> float:
     """Return the completed requests as a share of those that were scheduled, or that the rate makes of the time."""
     # Poisson arrivals are more or fewer than rate × time: only their schedule says how many there were.
-    of_schedule = float(windows["achieved_fraction"].mean())
-    return of_schedule if of_schedule > 0 else throughput_rps / float(windows["offered_rps"].median())
+    of_schedule = windows["achieved_fraction"]
+    return of_schedule if of_schedule > 0 else throughput_rps / windows["offered_rps"]
 
 
-def _latency(launches: list[Histogram], sound: pd.DataFrame) -> dict[str, float]:
-    merged = histograms.merge(launches)
+def _latency(records: CellRecords) -> dict[str, float]:
+    launches, merged = records.histograms, histograms.merge(records.histograms)
     found: dict[str, float] = {}
     for percentile, interval in percentile_intervals(launches, PERCENTILES).items():
         found |= _named(percentile_column(percentile), interval)
@@ -183,50 +177,45 @@ def _latency(launches: list[Histogram], sound: pd.DataFrame) -> dict[str, float]
         each = np.array([statistic(*launch.arrays) for launch in launches])
         found |= _named(column, around(statistic(*merged.arrays) * _US, each))
     found["max_s"] = histograms.maximum(merged.values_us, merged.counts) * _US
-    in_one_piece = sound[sound["time_slices_count"] == 0]
-    little = float(in_one_piece["little_ratio"].median())
-    if little < LEAST_LITTLE:
+    if records.little_ratio < LEAST_LITTLE:
         found |= {name: np.nan for name in found if not name.startswith(("mean_", "stddev_"))}
-    for name in CORRECTED:
-        by_block = in_one_piece[name].astype(float).groupby(in_one_piece["block"]).median()
-        found |= _named(name, UNKNOWN if (by_block <= 0).any() else geometric_mean_interval(by_block.to_numpy()))
-    return found | {"little_ratio": little}
+    for name, by_launch in zip(CORRECTED, records.corrected.T, strict=True):
+        found |= _named(name, UNKNOWN if (by_launch <= 0).any() else geometric_mean_interval(by_launch))
+    return found | {"little_ratio": records.little_ratio}
 
 
-def _cost(usage: pd.DataFrame, sound: pd.DataFrame) -> Row:
-    of_role = {role: usage[usage["role"] == role] for role in ROLES}
-    server, generator, backend = of_role.values()
-    spent = server[server["cpu_per_request_s"] > 0]
-    cpu = geometric_mean_interval(
-        np.exp(np.log(spent["cpu_per_request_s"].astype(float)).groupby(spent["block"]).mean()).to_numpy()
-    )
-    user, requests_rps = float(server["user_fraction"].mean()), float(sound["throughput_rps"].mean())
-    peak = peak_interval(server["rss_peak_bytes"].groupby(server["block"]).max().to_numpy(float))
-    busy = {f"{role}_busy_fraction": float(rows["busy_fraction"].median()) for role, rows in of_role.items()}
-    used = {f"{role}_used_fraction": float(rows["used_fraction"].median()) for role, rows in of_role.items()}
-    network = float(sound["network_busy_fraction"].median()) if "network_busy_fraction" in sound else np.nan
-    ahead, apart = used["generator_used_fraction"] > used["backend_used_fraction"], bool(sound["apart"].all())
+def _cost(records: CellRecords) -> Row:
+    sound, server, of_role = records.sound, records.server, records.of_role
+    cpu, peak = geometric_mean_interval(records.cpu_times), peak_interval(records.peaks)
+    busy = {f"{role}_busy_fraction": of_role[role]["busy_fraction"] for role in ROLES}
+    used = {f"{role}_used_fraction": of_role[role]["used_fraction"] for role in ROLES}
+    ahead = used["generator_used_fraction"] > used["backend_used_fraction"]
     return {
         **_named("cpu_per_request_s", cpu),
-        "cpu_user_per_request_s": cpu.value * user,
-        "cpu_system_per_request_s": cpu.value * (1 - user),
-        "rss_peak_bytes": server["rss_peak_bytes"].max(),
+        "cpu_user_per_request_s": cpu.value * server["user_fraction"],
+        "cpu_system_per_request_s": cpu.value * (1 - server["user_fraction"]),
+        "rss_peak_bytes": server["rss_peak_bytes"],
         "rss_peak_low_bytes": peak.low,
         "rss_peak_high_bytes": peak.high,
-        "threads_count": server["threads_count"].max(),
-        "context_switches_per_request_ratio": float(server["context_switches_rps"].mean()) / requests_rps,
-        "generator_cpu_per_request_s": float(generator["cpu_per_request_sampled_s"].mean()),
-        "backend_cpu_per_request_s": float(backend["cpu_per_request_sampled_s"].mean()),
-        "pss_bytes": float(server["pss_bytes"].max()),
-        "fds_count": float(server["fds_count"].max()),
-        "established_count": float(sound["established_count"].median()),
-        "requested_connections_count": int(sound["requested_connections_count"].max()),
-        "window_s": float(sound["duration_s"].median()),
-        "ramp_up_s": float(sound["ramp_up_s"].median()),
-        **{name: float(sound[name].median()) for name in sound.columns if name.startswith("memory_")},
+        "threads_count": server["threads_count"],
+        "context_switches_per_request_ratio": server["context_switches_rps"] / sound["throughput_rps"],
+        "generator_cpu_per_request_s": of_role["generator"]["cpu_per_request_sampled_s"],
+        "backend_cpu_per_request_s": of_role["backend"]["cpu_per_request_sampled_s"],
+        "pss_bytes": float(server["pss_bytes"]),
+        "fds_count": float(server["fds_count"]),
+        "established_count": sound["established_count"],
+        "requested_connections_count": int(sound["requested_connections_count"]),
+        "window_s": sound["duration_s"],
+        "ramp_up_s": sound["ramp_up_s"],
+        **{name: value for name, value in sound.items() if name.startswith("memory_")},
         **busy,
         **used,
-        "bottleneck": bottleneck(*busy.values(), apart=apart, generator_ahead=ahead, network_busy=network),
+        "bottleneck": bottleneck(
+            *busy.values(),
+            apart=bool(sound["apart"]),
+            generator_ahead=ahead,
+            network_busy=sound.get("network_busy_fraction", np.nan),
+        ),
     }
 
 

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from runners.core.records import WINDOW
 from runners.stats.estimates import Comparison, compare
+
+Place = tuple[str, str]
+"""A system and a workload, by their labels."""
 
 Sides = Mapping[str, pd.Series]
 """System → block → throughput of its launch, in requests per second."""
@@ -34,6 +38,12 @@ def launch_cpu_times(windows: pd.DataFrame) -> pd.Series:
     return np.exp(logs.groupby([rows[name] for name in ("system", "workload", "block")]).mean())
 
 
+def by_cell(amounts: pd.Series | pd.DataFrame) -> dict[Place, NDArray[np.float64]]:
+    """Return the amounts of each cell's launches, in their order; the index is system, workload and block."""
+    values = amounts.to_numpy(float)
+    return {place: values[rows] for place, rows in amounts.groupby(level=["system", "workload"]).indices.items()}
+
+
 def of_cell(throughputs: pd.Series, system: str, workload: str) -> pd.Series:
     """Return the launches of one cell, by block; empty where it has none."""
     try:
@@ -44,8 +54,8 @@ def of_cell(throughputs: pd.Series, system: str, workload: str) -> pd.Series:
 
 def compare_sides(first: pd.Series, second: pd.Series, systems_count: int = 2) -> Comparison:
     """Compare two systems over the blocks that have both; see :func:`runners.stats.estimates.compare`."""
-    blocks = first.index.intersection(second.index)
-    return compare(first[blocks].to_numpy(), second[blocks].to_numpy(), systems_count=systems_count)
+    _, of_first, of_second = np.intersect1d(first.index, second.index, assume_unique=True, return_indices=True)
+    return compare(first.to_numpy()[of_first], second.to_numpy()[of_second], systems_count=systems_count)
 
 
 def leader_of(sides: Sides) -> str:

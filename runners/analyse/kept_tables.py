@@ -29,8 +29,8 @@ from runners.store.ledger import Run, read_trials
 
 _FOLDER, _KEY = ".tables", "key"
 _ROOMS_OF_A_PARSER = ("core", "stats", "machine", "generators", "store", "analyse")
-_LEAST_TO_KEEP = 500_000
-"""Bytes of records from which on tables are kept: fewer, some 200 trials, are parsed within a second."""
+_LEAST_TO_KEEP = 50_000
+"""Bytes of records from which on tables are kept: fewer, some 15 trials, are parsed as fast as kept tables are read."""
 # Of fewer bytes, one process has parsed the records before others have started.
 _LEAST_FOR_ALL_CPUS = 2_500_000
 _BYTES_A_TASK = 300_000

@@ -9,13 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.comparisons import compare_sides, of_cell
+from runners.analyse.comparisons import Place, compare_sides, of_cell
 from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, Workload
 from runners.stats.estimates import UNKNOWN, Comparison, as_columns, interval_columns, interval_in, p_value_of
 from runners.stats.pooling import LEAST_SESSIONS, Estimate, pool
 
-Place = tuple[str, str]
-"""A system and a workload, by their labels."""
 RATIO = interval_columns("ratio")
 _OF_SESSIONS = [*interval_columns("own_ratio"), *interval_columns("mean_ratio")]
 _COUNTS = ("blocks_count", "own_blocks_count", "sessions_count")

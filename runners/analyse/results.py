@@ -13,7 +13,7 @@ from runners.analyse import pooled
 from runners.analyse.capacities import build_capacities
 from runners.analyse.cells import build_cells, build_curves
 from runners.analyse.claims.ratios import ForClaims, for_claims
-from runners.analyse.comparisons import launch_throughputs, of_cell
+from runners.analyse.comparisons import Place, launch_throughputs, of_cell
 from runners.analyse.fixed_rates import Latencies, build_levels, latencies_of, repeated
 from runners.analyse.kept_tables import run_tables
 from runners.analyse.published import figures, published_values
@@ -168,7 +168,7 @@ class Results(RunRecord):
         """Return block → throughput of a cell's launch, in requests per second."""
         return of_cell(self.throughputs, system, workload)
 
-    def paired(self, first: pooled.Place, second: pooled.Place, systems_count: int = 2) -> pooled.SessionsRatio:
+    def paired(self, first: Place, second: Place, systems_count: int = 2) -> pooled.SessionsRatio:
         """Return the throughput of one (system, workload) over that of another; see :func:`runners.analyse.pooled.ratio_over`."""
         sessions = [*(each.throughputs for each in self.others), self.throughputs]
         return pooled.ratio_over(sessions, first, second, systems_count)
