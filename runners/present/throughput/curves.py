@@ -95,9 +95,8 @@ def stability(trials: pd.DataFrame, cells: pd.DataFrame) -> Chart:
     """
     windows = relative_windows(trials)
     # In the order of all other charts; the ledger keeps its own.
-    workloads, systems = (
-        [value for value in ordered(cells[name]) if value in set(windows[name])] for name in ("workload", "system")
-    )
+    known = {name: set(windows[name].unique()) for name in ("workload", "system")}
+    workloads, systems = ([value for value in ordered(cells[name]) if value in known[name]] for name in known)
     style_of = styles(cells)
     outliers = windows[windows["outlier"]]
     together = math.ceil(windows["block"].nunique() / _MOST_BLOCKS)

@@ -188,11 +188,15 @@ def _comparison(row: Mapping[str, Any]) -> list[Cell]:
 def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
     """Return the table of checks: how many held per system and workload, with details and remedies below."""
     names = ordered(frame["name"])
-    groups, of_cells = [], dict(iter(frame.groupby(["workload", "system", "name"], sort=False)))
+    held = frame["ok"].astype(bool)
+    counted = frame.assign(held=held, void=~held & frame["void"].astype(bool)).groupby(["workload", "system", "name"])
+    counts = counted.agg(made=("held", "size"), held=("held", "sum"), void=("void", "sum")).to_dict("index")
+    groups = []
     for workload in ordered(frame["workload"]):
         systems = ordered(frame.loc[frame["workload"] == workload, "system"])
         lines = [
-            [Cell(system), *(_light(of_cells.get((workload, system, name))) for name in names)] for system in systems
+            [Cell(system), *(_light(**counts.get((workload, system, name), {})) for name in names)]
+            for system in systems
         ]
         groups.append(Group(workload_title(cells, workload), lines))
     lights = table("Checks of every trial: how many held", [("system", ""), *((name, "") for name in names)], groups)
@@ -221,15 +225,14 @@ def _finding(name: str, void: bool, advice: str, rows: pd.DataFrame) -> list[Cel
     ]
 
 
-def _light(rows: pd.DataFrame | None) -> Cell:
-    if rows is None:
+def _light(made: int = 0, held: int = 0, void: int = 0) -> Cell:
+    """Return how many of the checks held, and how many of the others made their trials void."""
+    if not made:
         return Cell("–")
-    held = f"{int(rows['ok'].sum())} of {len(rows)}"
-    void = int((~rows["ok"].astype(bool) & rows["void"].astype(bool)).sum())
-    flagged = len(rows) - int(rows["ok"].sum()) - void
+    flagged, text = made - held - void, f"{held} of {made}"
     if void:
-        return Cell(f"✕ {held}", f"{void} void" + (f", {flagged} flagged" if flagged else ""), "bad")
-    return Cell(f"▲ {held}", f"{flagged} flagged", "warn") if flagged else Cell(f"✓ {held}", kind="good")
+        return Cell(f"✕ {text}", f"{void} void" + (f", {flagged} flagged" if flagged else ""), "bad")
+    return Cell(f"▲ {text}", f"{flagged} flagged", "warn") if flagged else Cell(f"✓ {text}", kind="good")
 
 
 def provenance(machine: Mapping[str, Any], versions: Mapping[str, Any], parameters: Mapping[str, Any]) -> Fragment:
