@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from runners.analyse.comparisons import Place, by_cell, launch_cpu_times
+from runners.analyse.comparisons import Place, launch_cpu_times, values_by_cell
 from runners.analyse.tables import Tables
 from runners.analyse.window_columns import CORRECTED
 from runners.core.histogram import Histogram
@@ -109,10 +109,10 @@ def records_by_cell(tables: Tables) -> Callable[[Place], CellRecords]:
         _of_cells(server, _OF_SERVER),
         {role: _of_cells(rows, _OF_ROLE) for role, rows in roles.items()},
     )
-    cpu_times = by_cell(launch_cpu_times(server)) if len(server) else {}
-    peaks = by_cell(server.groupby(_LAUNCH)["rss_peak_bytes"].max()) if len(server) else {}
+    cpu_times = values_by_cell(launch_cpu_times(server)) if len(server) else {}
+    peaks = values_by_cell(server.groupby(_LAUNCH)["rss_peak_bytes"].max()) if len(server) else {}
     one_piece = _of_cells(in_one_piece, {"little_ratio": "median"})
-    corrected = by_cell(in_one_piece.groupby(_LAUNCH)[list(CORRECTED)].median()) if len(in_one_piece) else {}
+    corrected = values_by_cell(in_one_piece.groupby(_LAUNCH)[list(CORRECTED)].median()) if len(in_one_piece) else {}
     none = np.empty(0)
 
     def records(cell: Place) -> CellRecords:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from runners.analyse.cell_records import CellRecords, Numbers, records_by_cell
 from runners.analyse.checks.conditions import LITTLE_TOLERANCE
 from runners.analyse.checks.trial import bottleneck
-from runners.analyse.comparisons import by_cell
+from runners.analyse.comparisons import values_by_cell
 from runners.analyse.tables import Tables
 from runners.analyse.window_columns import CORRECTED
 from runners.core.records import PERCENTILES, Interval, Row, System, Workload, percentile_column
@@ -62,7 +62,7 @@ def build_cells(
     those of generator and backend; errors_count, bottleneck, remarks (names of failed checks), warnings (with what was found), status.
     """
     rows, of_cells = [], records_by_cell(tables)
-    launches = by_cell(throughputs)
+    launches = values_by_cell(throughputs)
     for system, workload in planned:
         place = (system.name, workload.label)
         row = _cell(of_cells(place), launches.get(place, np.empty(0)), system, workload)

@@ -38,10 +38,16 @@ def launch_cpu_times(windows: pd.DataFrame) -> pd.Series:
     return np.exp(logs.groupby([rows[name] for name in ("system", "workload", "block")]).mean())
 
 
-def by_cell(amounts: pd.Series | pd.DataFrame) -> dict[Place, NDArray[np.float64]]:
+def values_by_cell(amounts: pd.Series | pd.DataFrame) -> dict[Place, NDArray[np.float64]]:
     """Return the amounts of each cell's launches, in their order; the index is system, workload and block."""
     values = amounts.to_numpy(float)
     return {place: values[rows] for place, rows in amounts.groupby(level=["system", "workload"]).indices.items()}
+
+
+def launches_by_cell(throughputs: pd.Series) -> dict[Place, pd.Series]:
+    """Return the launches of each cell, by block: for many cells, where :func:`of_cell` searches for each."""
+    cells = ["system", "workload"]
+    return {place: rows.droplevel(cells) for place, rows in throughputs.groupby(level=cells)}
 
 
 def of_cell(throughputs: pd.Series, system: str, workload: str) -> pd.Series:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from runners.analyse.comparisons import Place, compare_sides, of_cell
+from runners.analyse.comparisons import Place, compare_sides, launches_by_cell
 from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, Workload
 from runners.stats.estimates import UNKNOWN, Comparison, as_columns, interval_columns, interval_in, p_value_of
 from runners.stats.pooling import LEAST_SESSIONS, Estimate, pool
@@ -45,6 +46,11 @@ class Session:
     started_at: str
     throughputs: pd.Series
     cells: pd.DataFrame
+
+    @cached_property
+    def by_cell(self) -> dict[Place, pd.Series]:
+        """Return the launches of each cell, by block."""
+        return launches_by_cell(self.throughputs)
 
 
 @dataclass(frozen=True)
@@ -86,18 +92,21 @@ class SessionsRatio(Comparison):
         return self.sessions_count - 1 if self.sessions_count >= LEAST_SESSIONS else super().freedom
 
 
-def ratio_over(sessions: Sequence[pd.Series], first: Place, second: Place, systems_count: int = 2) -> SessionsRatio:
+def ratio_over(
+    sessions: Sequence[Mapping[Place, pd.Series]], first: Place, second: Place, systems_count: int = 2
+) -> SessionsRatio:
     """Return the throughput of one cell over that of another, over sessions.
 
     Parameters
     ----------
-    sessions : Sequence[pd.Series]
-        Throughputs of each session's launches; the last is the run's own.
+    sessions : Sequence[Mapping[Place, pd.Series]]
+        Throughputs of each session's launches by cell and block; the last is the run's own.
     systems_count : int
         Number of systems whose intervals hold together, in one session; see :func:`runners.stats.estimates.critical_value`. The interval of
         a further session is that of each ratio for itself.
     """
-    sides = [(of_cell(each, *first), of_cell(each, *second)) for each in sessions]
+    none = pd.Series(dtype=float)
+    sides = [(each.get(first, none), each.get(second, none)) for each in sessions]
     own = compare_sides(*sides[-1], systems_count)
     alone = [compare_sides(*each) for each in sides] if len(sides) > 1 else []
     found = pool([Estimate(each.interval, each.blocks_count) for each in alone])

@@ -13,7 +13,7 @@ from runners.analyse import pooled
 from runners.analyse.capacities import build_capacities
 from runners.analyse.cells import build_cells, build_curves
 from runners.analyse.claims.ratios import ForClaims, for_claims
-from runners.analyse.comparisons import Place, launch_throughputs, of_cell
+from runners.analyse.comparisons import Place, launch_throughputs, launches_by_cell
 from runners.analyse.fixed_rates import Latencies, build_levels, latencies_of, repeated
 from runners.analyse.kept_tables import run_tables
 from runners.analyse.published import figures, published_values
@@ -166,11 +166,15 @@ class Results(RunRecord):
 
     def launches(self, system: str, workload: str) -> pd.Series:
         """Return block → throughput of a cell's launch, in requests per second."""
-        return of_cell(self.throughputs, system, workload)
+        return self._by_cell.get((system, workload), pd.Series(dtype=float))
+
+    @cached_property
+    def _by_cell(self) -> dict[Place, pd.Series]:
+        return launches_by_cell(self.throughputs)
 
     def paired(self, first: Place, second: Place, systems_count: int = 2) -> pooled.SessionsRatio:
         """Return the throughput of one (system, workload) over that of another; see :func:`runners.analyse.pooled.ratio_over`."""
-        sessions = [*(each.throughputs for each in self.others), self.throughputs]
+        sessions = [*(each.by_cell for each in self.others), self._by_cell]
         return pooled.ratio_over(sessions, first, second, systems_count)
 
     @cached_property

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from runners.analyse.comparisons import Place, launches_by_cell
 from runners.analyse.pooled import ratio_over
 from runners.analyse.results import Results
 from runners.analyse.sessions import complete_runs, groups, usable
@@ -32,6 +34,11 @@ class Launches:
     run_id: str
     throughputs: pd.Series
     fixed_rate: frozenset[str]
+
+    @cached_property
+    def by_cell(self) -> dict[Place, pd.Series]:
+        """Return the throughputs of each cell, by block."""
+        return launches_by_cell(self.throughputs)
 
     @classmethod
     def of(cls, results: Results) -> Launches:
@@ -71,12 +78,12 @@ def held(sessions: Sequence[Launches]) -> Iterator[tuple[str, str, str, str, str
 
 
 def _held(others: Sequence[Launches], session: Launches) -> Iterator[tuple[str, str, str, bool]]:
-    throughputs = [each.throughputs for each in others]
+    known = [each.by_cell for each in others]
     for workload, systems in _systems(others).items():
         leader = systems[0]
         for system in systems[1:]:
             places = (system, workload), (leader, workload)
-            stated, found = ratio_over(throughputs, *places, len(systems)), ratio_over([session.throughputs], *places)
+            stated, found = ratio_over(known, *places, len(systems)), ratio_over([session.by_cell], *places)
             if math.isfinite(stated.interval.high) and not math.isnan(found.own.value):
                 inside = stated.interval.low <= found.own.value <= stated.interval.high
                 yield workload, system, leader, inside
