@@ -20,8 +20,7 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from runners.analyse.comparisons import launches_by_cell
-from runners.analyse.pooled import ratio_over
+from runners.analyse.pooled import Launches, ratio_over
 from runners.analyse.session_record import session_record
 from runners.core.project import RAW, experiments
 from runners.core.records import Interval
@@ -118,7 +117,7 @@ def _slower(draw: np.random.Generator, between: float, count: int, slower: float
         sessions.append(frame.set_index("workload", append=True)["rps"])
     means = np.log(pd.concat(sessions)).groupby("system").mean()
     leader = str(means.idxmax())
-    known = [launches_by_cell(each) for each in sessions]
+    known = [Launches(each) for each in sessions]
     ratios = [ratio_over(known, (name, "w"), (leader, "w"), systems) for name in names if name != leader]
     return any(verdict(each.interval, 0.0) == "slower" for each in ratios)
 

@@ -31,26 +31,30 @@ _NO_MEANS = frozenset({"rss_peak"})
 
 
 @dataclass(frozen=True)
-class Session:
+class Launches:
+    """The throughputs of a session's launches, as :func:`runners.analyse.comparisons.launch_throughputs` returns them."""
+
+    throughputs: pd.Series
+
+    def launches(self, system: str, workload: str) -> pd.Series:
+        """Return block → throughput of a cell's launch, in requests per second; empty where it has none."""
+        return self._by_cell.get((system, workload), pd.Series(dtype=float))
+
+    @cached_property
+    def _by_cell(self) -> dict[Place, pd.Series]:
+        return launches_by_cell(self.throughputs)
+
+
+@dataclass(frozen=True)
+class Session(Launches):
     """One session: the launches and the cells of a run, as another run reads them.
 
-    Attributes
-    ----------
-    throughputs : pd.Series
-        As :func:`runners.analyse.comparisons.launch_throughputs` returns them.
-    cells : pd.DataFrame
-        As :func:`runners.analyse.cells.build_cells` returns them.
+    `cells` are as :func:`runners.analyse.cells.build_cells` returns them.
     """
 
     run_id: str
     started_at: str
-    throughputs: pd.Series
     cells: pd.DataFrame
-
-    @cached_property
-    def by_cell(self) -> dict[Place, pd.Series]:
-        """Return the launches of each cell, by block."""
-        return launches_by_cell(self.throughputs)
 
 
 @dataclass(frozen=True)
@@ -92,21 +96,18 @@ class SessionsRatio(Comparison):
         return self.sessions_count - 1 if self.sessions_count >= LEAST_SESSIONS else super().freedom
 
 
-def ratio_over(
-    sessions: Sequence[Mapping[Place, pd.Series]], first: Place, second: Place, systems_count: int = 2
-) -> SessionsRatio:
+def ratio_over(sessions: Sequence[Launches], first: Place, second: Place, systems_count: int = 2) -> SessionsRatio:
     """Return the throughput of one cell over that of another, over sessions.
 
     Parameters
     ----------
-    sessions : Sequence[Mapping[Place, pd.Series]]
-        Throughputs of each session's launches by cell and block; the last is the run's own.
+    sessions : Sequence[Launches]
+        The launches of each session; the last is the run's own.
     systems_count : int
         Number of systems whose intervals hold together, in one session; see :func:`runners.stats.estimates.critical_value`. The interval of
         a further session is that of each ratio for itself.
     """
-    none = pd.Series(dtype=float)
-    sides = [(each.get(first, none), each.get(second, none)) for each in sessions]
+    sides = [(each.launches(*first), each.launches(*second)) for each in sessions]
     own = compare_sides(*sides[-1], systems_count)
     alone = [compare_sides(*each) for each in sides] if len(sides) > 1 else []
     found = pool([Estimate(each.interval, each.blocks_count) for each in alone])

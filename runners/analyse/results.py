@@ -13,7 +13,7 @@ from runners.analyse import pooled
 from runners.analyse.capacities import build_capacities
 from runners.analyse.cells import build_cells, build_curves
 from runners.analyse.claims.ratios import ForClaims, for_claims
-from runners.analyse.comparisons import Place, launch_throughputs, launches_by_cell
+from runners.analyse.comparisons import Place, launch_throughputs
 from runners.analyse.fixed_rates import Latencies, build_levels, latencies_of, repeated
 from runners.analyse.kept_tables import run_tables
 from runners.analyse.published import figures, published_values
@@ -50,8 +50,12 @@ class Results(RunRecord):
     @property
     def sessions(self) -> list[pooled.Session]:
         """Return all sessions, the oldest first: the run's own and the others."""
-        own = pooled.Session(self.run.run_id, self.manifest.started_at, self.throughputs, self.own_cells)
-        return sorted([*self.others, own], key=lambda each: (each.started_at, each.run_id))
+        return sorted([*self.others, self.session], key=lambda each: (each.started_at, each.run_id))
+
+    @cached_property
+    def session(self) -> pooled.Session:
+        """Return the run alone, as one session."""
+        return pooled.Session(self.throughputs, self.run.run_id, self.manifest.started_at, self.own_cells)
 
     @cached_property
     def throughputs(self) -> pd.Series:
@@ -164,18 +168,9 @@ class Results(RunRecord):
     def _control(self, workload: str) -> pooled.SessionsRatio:
         return self.paired((CONTROL, workload), (self.baseline, workload))
 
-    def launches(self, system: str, workload: str) -> pd.Series:
-        """Return block → throughput of a cell's launch, in requests per second."""
-        return self._by_cell.get((system, workload), pd.Series(dtype=float))
-
-    @cached_property
-    def _by_cell(self) -> dict[Place, pd.Series]:
-        return launches_by_cell(self.throughputs)
-
     def paired(self, first: Place, second: Place, systems_count: int = 2) -> pooled.SessionsRatio:
         """Return the throughput of one (system, workload) over that of another; see :func:`runners.analyse.pooled.ratio_over`."""
-        sessions = [*(each.by_cell for each in self.others), self._by_cell]
-        return pooled.ratio_over(sessions, first, second, systems_count)
+        return pooled.ratio_over([*self.others, self.session], first, second, systems_count)
 
     @cached_property
     def shape_ratios(self) -> pd.DataFrame:
@@ -202,7 +197,7 @@ class Results(RunRecord):
         rows = []
         for cell in self.cells[compared & (self.cells["status"] == "ok")].itertuples():
             floor = (self.manifest.systems[cell.system].build, f"{self.manifest.floor}-{cell.operations_count:.0f}")
-            if not self.launches(*floor).empty:
+            if not self.session.launches(*floor).empty:
                 found = self.paired((cell.system, cell.workload), floor).interval
                 rows.append((cell.system, floor[0], cell.workload, floor[1], found.value, found.low, found.high))
         return pd.DataFrame(rows, columns=columns)

@@ -196,7 +196,7 @@ class BeforeAfter:
         return CommonFactor(value, float(ratios.min()), float(ratios.max()), len(ratios), not alike.empty)
 
     def _cell(self, before: pd.Series, after: pd.Series) -> Row:
-        sides = [results.launches(before["system"], before["workload"]) for results in (self.a, self.b)]
+        sides = [results.session.launches(before["system"], before["workload"]) for results in (self.a, self.b)]
         # A run and itself: every launch is its own pair, and nothing can differ.
         ratio = compare_sides(*sides) if self.same_run else compare_unpaired(*(side.to_numpy() for side in sides[::-1]))
         limits = bound(after["bottleneck"] in LOWER_BOUND_LIMITS, before["bottleneck"] in LOWER_BOUND_LIMITS)

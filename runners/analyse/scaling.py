@@ -134,7 +134,9 @@ def _laws(results: Results, growth: pd.DataFrame) -> dict[tuple[str, str], Scala
     usable = usable[~usable["limited"].astype(bool)]
     found = {}
     for (base, system), rows in usable.groupby(["base_workload", "system"], sort=False):
-        launches = pd.DataFrame({row.cpus_count: results.launches(system, row.workload) for row in rows.itertuples()})
+        launches = pd.DataFrame(
+            {row.cpus_count: results.session.launches(system, row.workload) for row in rows.itertuples()}
+        )
         counts = [int(count) for count in launches.columns]
         law = fit(counts, launches.to_numpy(dtype=np.float64), seed=int(results.parameters["seed"]))
         if law is not None:

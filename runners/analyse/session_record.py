@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from runners.analyse.comparisons import Place, launches_by_cell
-from runners.analyse.pooled import ratio_over
+from runners.analyse.pooled import Launches, ratio_over
 from runners.analyse.results import Results
 from runners.analyse.sessions import complete_runs, groups, usable
 from runners.core.project import RAW
@@ -25,27 +23,18 @@ COLUMNS = ["experiment", "run_id", "workload", "system_a", "system_b", "kind", "
 
 
 @dataclass(frozen=True)
-class Launches:
-    """The throughputs of a session's launches, as :func:`runners.analyse.comparisons.launch_throughputs` returns them.
-
-    `fixed_rate` are the workloads in which a throughput is the rate that was offered.
-    """
+class MeasuredLaunches(Launches):
+    """The launches of a run; `fixed_rate` are the workloads in which a throughput is the rate that was offered."""
 
     run_id: str
-    throughputs: pd.Series
     fixed_rate: frozenset[str]
 
-    @cached_property
-    def by_cell(self) -> dict[Place, pd.Series]:
-        """Return the throughputs of each cell, by block."""
-        return launches_by_cell(self.throughputs)
-
     @classmethod
-    def of(cls, results: Results) -> Launches:
+    def of(cls, results: Results) -> MeasuredLaunches:
         """Return those of a run; its cells are not made for them."""
         trials = results.trials
         offered = trials.loc[trials["offered_rps"].notna(), "workload"]
-        return cls(results.run.run_id, results.throughputs, frozenset(map(str, offered.unique())))
+        return cls(results.throughputs, results.run.run_id, frozenset(map(str, offered.unique())))
 
 
 def session_record(experiments: Sequence[str], base: Path = RAW, *, reference: bool = False) -> pd.DataFrame:
@@ -62,11 +51,11 @@ def session_record(experiments: Sequence[str], base: Path = RAW, *, reference: b
     for experiment in experiments:
         for group in groups(complete_runs(experiment, base, reference=reference)):
             if len(group) > 1 and group[0].manifest.profile != SMOKE_PROFILE:
-                rows += [(experiment, *row) for row in held([Launches.of(each) for each in usable(group)])]
+                rows += [(experiment, *row) for row in held([MeasuredLaunches.of(each) for each in usable(group)])]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def held(sessions: Sequence[Launches]) -> Iterator[tuple[str, str, str, str, str, int, bool]]:
+def held(sessions: Sequence[MeasuredLaunches]) -> Iterator[tuple[str, str, str, str, str, int, bool]]:
     """Yield the rows of :func:`session_record` of one measurement, without the experiment; sessions are the oldest first."""
     for place, session in enumerate(sessions):
         stated = {FORWARD: sessions[:place], LEFT_OUT: [*sessions[:place], *sessions[place + 1 :]]}
@@ -77,19 +66,18 @@ def held(sessions: Sequence[Launches]) -> Iterator[tuple[str, str, str, str, str
                     yield session.run_id, workload, a, b, kind, count, inside
 
 
-def _held(others: Sequence[Launches], session: Launches) -> Iterator[tuple[str, str, str, bool]]:
-    known = [each.by_cell for each in others]
+def _held(others: Sequence[MeasuredLaunches], session: MeasuredLaunches) -> Iterator[tuple[str, str, str, bool]]:
     for workload, systems in _systems(others).items():
         leader = systems[0]
         for system in systems[1:]:
             places = (system, workload), (leader, workload)
-            stated, found = ratio_over(known, *places, len(systems)), ratio_over([session.by_cell], *places)
+            stated, found = ratio_over(others, *places, len(systems)), ratio_over([session], *places)
             if math.isfinite(stated.interval.high) and not math.isnan(found.own.value):
                 inside = stated.interval.low <= found.own.value <= stated.interval.high
                 yield workload, system, leader, inside
 
 
-def _systems(sessions: Sequence[Launches]) -> dict[str, list[str]]:
+def _systems(sessions: Sequence[MeasuredLaunches]) -> dict[str, list[str]]:
     """Return workload → its systems, the fastest over all sessions first; without the control, and workloads at a fixed rate."""
     logs = pd.concat([np.log(each.throughputs) for each in sessions])
     means = logs.groupby(["workload", "system"]).mean().drop(CONTROL, level="system", errors="ignore")

@@ -91,13 +91,8 @@ def with_sessions(results: Results, until: str = "") -> Results:
     """
     if OWN_SESSION_ONLY in os.environ:
         return results
-    others = tuple(map(session_of, usable(_others(results, until))))
+    others = tuple(each.session for each in usable(_others(results, until)))
     return results.over(others, None if others else _before(results))
-
-
-def session_of(results: Results) -> Session:
-    """Return a run as one session."""
-    return Session(results.run.run_id, results.manifest.started_at, results.throughputs, results.own_cells)
 
 
 def groups(known: Iterable[Known]) -> list[list[Known]]:
@@ -117,7 +112,7 @@ def _over_sessions(group: Iterable[Known]) -> Results | None:
     newest: Results | None = None
     others: list[Session] = []
     for each in usable(group):
-        others += [session_of(newest)] if newest else []
+        others += [newest.session] if newest else []
         newest = each
     return newest.over(tuple(others)) if newest else None
 

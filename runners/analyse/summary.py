@@ -155,7 +155,7 @@ def _session(session: Session, results: Results) -> dict[str, Any]:
     ratios = []
     for row in rows:
         a, b = ((row[side], row["workload"]) for side in ("system_a", "system_b"))
-        found = ratio_over([session.by_cell], a, b)
+        found = ratio_over([session], a, b)
         pair = {name: row[name] for name in _PAIR} | {"blocks_count": found.blocks_count}
         ratios.append(pair | {"ratio": vars(found.own)})
     return {"run_id": session.run_id, "started_at": session.started_at, "ratios": ratios}

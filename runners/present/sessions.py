@@ -94,7 +94,7 @@ def _percent(ratio: float, mean: float) -> float:
 
 def _points(results: Results, system: str, leader: str, workload: str) -> list[float]:
     """Return the ratio of each session, the oldest first; those that have none are left out."""
-    found = [ratio_over([each.by_cell], (system, workload), (leader, workload)).own for each in results.sessions]
+    found = [ratio_over([each], (system, workload), (leader, workload)).own for each in results.sessions]
     return [each.value for each in found if not math.isnan(each.value)]
 
 
@@ -160,7 +160,7 @@ def _span(results: Results) -> str:
     """Return the time from the start of the first session to that of the last: ``3 h``, ``2 days``; of those that have the ratio."""
     rows = leaders(results.comparisons).sort_values("sessions_count", ascending=False)
     a, b = ((rows[side].iloc[0], rows["workload"].iloc[0]) for side in ("system_a", "system_b"))
-    having = [each for each in results.sessions if ratio_over([each.by_cell], a, b).blocks_count > 1]
+    having = [each for each in results.sessions if ratio_over([each], a, b).blocks_count > 1]
     moments = [datetime.fromisoformat(each.started_at) for each in having]
     hours = (max(moments) - min(moments)).total_seconds() / 3600
     if hours >= 48:
