@@ -1,6 +1,6 @@
 """The records of each cell in the tables of a run: sums, means and medians, each made of a whole table at once.
 
-One cell after the other, with two dozen of such calls for each, takes five times as long.
+One cell after the other, with two dozen of such calls for each, takes more than twice as long.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class CellRecords:
     sound : Numbers
         Of all its sound windows but warm-ups.
     server : Numbers
-        Of the server's use of the machine.
+        Of the server's use of the machine, in its sound windows that give throughput.
     of_role : Mapping[Role, Numbers]
-        Of the use of each role's CPUs.
+        Of the use of each role's CPUs, in the same windows.
     cpu_times, peaks : NDArray[np.float64]
         The server's CPU time per request in seconds, and its peak memory in bytes, of each launch.
     corrected : NDArray[np.float64]
@@ -105,10 +105,8 @@ def records_by_cell(tables: Tables) -> Callable[[Place], CellRecords]:
     counted = checks[checks["name"].isin(failed["name"])].groupby([*_CELL, "name"]).size()
     messages = failures.groupby(_CELL)["message"].agg(list)
     windows, of_sound = _of_cells(sound[sound["kind"] == WINDOW], _OF_WINDOWS), _of_cells(sound, _OF_SOUND)
-    of_server, of_roles = (
-        _of_cells(server, _OF_SERVER),
-        {role: _of_cells(rows, _OF_ROLE) for role, rows in roles.items()},
-    )
+    of_server = _of_cells(server, _OF_SERVER)
+    of_roles = {role: _of_cells(rows, _OF_ROLE) for role, rows in roles.items()}
     cpu_times = values_by_cell(launch_cpu_times(server)) if len(server) else {}
     peaks = values_by_cell(server.groupby(_LAUNCH)["rss_peak_bytes"].max()) if len(server) else {}
     one_piece = _of_cells(in_one_piece, {"little_ratio": "median"})
