@@ -2,7 +2,6 @@
 
 import base64
 import struct
-import time
 import zlib
 
 import numpy as np
@@ -82,17 +81,13 @@ def test_an_interval_of_nothing_is_refused():
             function(Histogram((1,), (1,)), 0)
 
 
-def test_recovering_thousands_of_bins_takes_milliseconds():
+def test_thousands_of_bins_are_recovered_exactly():
     random = np.random.default_rng(1)
     values, counts = np.unique(random.lognormal(5, 0.8, 40_000).astype(int), return_counts=True)
-    corrected = correct(Histogram(tuple(values.tolist()), tuple(counts.tolist())), 200)
+    raw = Histogram(tuple(values.tolist()), tuple(counts.tolist()))
+    corrected = correct(raw, 200)
     assert len(corrected.counts) > 1_500
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        recover(corrected, 200)
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.02  # about 1 ms when the machine is quiet
+    assert recover(corrected, 200) == raw
 
 
 @given(st.lists(small_histograms, max_size=5))

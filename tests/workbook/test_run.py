@@ -65,7 +65,10 @@ def test_from_the_second_notebook_on_the_time_that_is_left_for_all_is_what_each_
     monkeypatch.setattr(running, "_execute", lambda *_: "report")
     running.run(NAMES, {"run_id": "r1"}, 0.0)
     said = [line.partition("run r1")[2] for line in capsys.readouterr().err.splitlines() if "run r1" in line]
-    assert said == ["", *(f"; this and the rest take about {minutes} min 0 s" for minutes in (14, 7))]
+    assert said == [
+        "",
+        *(f"; at the pace so far, this and the rest take about {minutes} min 0 s" for minutes in (14, 7)),
+    ]
 
 
 def test_a_report_exports_the_revision_that_its_plan_names_again(project, tmp_path, monkeypatch):  # noqa: F811
