@@ -81,7 +81,7 @@ def test_an_interval_of_nothing_is_refused():
             function(Histogram((1,), (1,)), 0)
 
 
-def test_thousands_of_bins_are_recovered_exactly():
+def test_a_histogram_of_many_bins_is_recovered_exactly():
     random = np.random.default_rng(1)
     values, counts = np.unique(random.lognormal(5, 0.8, 40_000).astype(int), return_counts=True)
     raw = Histogram(tuple(values.tolist()), tuple(counts.tolist()))
