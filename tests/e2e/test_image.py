@@ -10,7 +10,8 @@ from runners.systems.debian_root import Progress
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
 
-pytestmark = pytest.mark.e2e
+# A set-up from nothing makes one image; here are two more.
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
 SMALL, LARGE = Image.of(["hwloc-nox"]), Image.of(["hwloc-nox", "libyyjson-dev"])
 
 
