@@ -53,7 +53,7 @@ class Profile:
 
 
 PROFILES = {
-    "quick": Profile(0.2, 0.4, 1, 3, 3, 60, "a smoke run: 3 blocks of 0.4 s windows", most_idle_s=3.0),
+    "quick": Profile(0.3, 1.0, 1, 3, 3, 60, "a smoke run: 3 blocks of 1 s windows", most_idle_s=5.0),
     "standard": Profile(0.3, 1.0, 2, 5, 60, 15, "blocks until the precision is reached or the budget is used up"),
     "publication": Profile(2.0, 15.0, 1, 20, 100, 600, "15 s windows as the published benchmarks, at least 20 blocks"),
 }

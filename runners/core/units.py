@@ -141,7 +141,9 @@ def quantity(value: float, low: float, high: float, scale: Scale) -> str:
 
 
 def quantity_parts(value: float, low: float, high: float, scale: Scale) -> tuple[str, str]:
-    """Return the value and the interval of :func:`quantity` apart, for tables; a missing interval is empty."""
+    """Return the value and the interval of :func:`quantity` apart, for tables: NaN is an en dash, a missing interval empty."""
+    if math.isnan(value):
+        return "–", ""
     factor, unit = unit_of(value, scale)
     places = decimals(value / factor)
     text = minus(f"{value / factor:.{places}f} {unit}")

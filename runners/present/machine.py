@@ -150,7 +150,7 @@ def delays(results: Results) -> Fragment:
                 Cell(amount(nominal, TIMES)),
                 Cell(text, interval),
                 Cell(amount(row["p50_s"] - nominal, TIMES)),
-                Cell(f"{row['p50_s'] / nominal - 1:+.1%}"),
+                Cell(f"{row['p50_s'] / nominal - 1:+.1%}" if row["p50_s"] > 0 else "–"),
                 Cell(amount(row["p99_s"], TIMES)),
                 Cell(
                     f"{row['throughput_rps'] * row['mean_s'] / row['connections'] / (1 - nominal / row['window_s']):.1%}"

@@ -107,7 +107,8 @@ def times(results: Results) -> list[str]:
 
 
 def _delays(results: Results) -> list[str]:
-    rows = machine.delayed(results)
+    # Where wrk was busy for too small a part of a window, no percentile is stated.
+    rows = machine.delayed(results).dropna(subset=["p50_s"])
     if rows.empty:
         return []
     off = rows["p50_s"] - rows["nominal_s"]

@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from runners.core.run_manifest import CoreFacts, IdleMachine, MachineSurvey, PreflightFinding
-from runners.present import machine
+from runners.present import machine, machine_report
 from tests.present.frames import make_sample
 
 CORES = [
@@ -140,6 +140,14 @@ def test_a_known_delay_is_compared_with_what_came_out(delayed):
     assert "500 µs" in html
     assert "+2.5%" in html
     assert "102.0%" in html  # 80 connections, and 20 ms of the second are without responses
+
+
+def test_known_delays_whose_median_is_not_known_are_left_out_of_the_sentence(delayed):
+    (sentence,) = machine_report._delays(delayed)
+    assert sentence.startswith("Medians of known delays are off by 500 µs to 500 µs, most for ")
+    delayed.cells[["p50_s", "p50_low_s", "p50_high_s"]] = np.nan
+    assert machine_report._delays(delayed) == []
+    assert "nan" not in machine.delays(delayed)._repr_html_()
 
 
 def test_the_chart_of_a_machine_that_nobody_watched_is_empty(idle):
