@@ -136,6 +136,12 @@ def test_a_report_begins_with_the_answer_and_ends_with_its_limits_and_details(re
 
 
 @every_experiment
+def test_what_is_not_known_is_never_printed_as_a_number_that_is_none(remade, name):
+    text = page_of(remade, name).select_one("main").get_text(" ")
+    assert [match[0] for match in re.finditer(r".{30}\bnan\b.{10}", text, re.IGNORECASE)] == []
+
+
+@every_experiment
 def test_every_link_of_its_report_leads_to_what_a_clone_has(remade, name):
     page = BeautifulSoup((processed(remade, name) / "report.html").read_text(), "html.parser")
     links = [str(link["href"]) for link in page.select("a[href]") if not re.match(r"#|https?:", str(link["href"]))]

@@ -192,6 +192,13 @@ def test_the_answer_names_the_server_that_leads_most_workloads_and_by_how_much(r
     assert first not in rest
 
 
+def test_the_answer_names_the_system_that_leads_where_that_of_the_server_s_own_name_does_not(run):
+    led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69)})
+    led(run, "json", "gamma", {"alpha": (0.333, 0.32, 0.35), "beta": (0.2, 0.19, 0.21)})
+    run.cells.loc[run.cells["system"] == "gamma", "server"] = "beta"
+    assert said(run)[0] == "beta is fastest in 2 of 2 workloads: on JSON gamma reaches 3.0 × alpha (2.9 to 3.1)."
+
+
 def test_a_workload_that_the_database_limited_ranks_no_server(run):
     for workload in ("text", "sql1", "sql2-20"):
         led(run, workload, "beta", {"alpha": (0.667, 0.64, 0.69)})

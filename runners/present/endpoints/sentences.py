@@ -51,7 +51,9 @@ def answer(results: Results) -> str:
     by = ratio.briefly(best.apart[0]) if ratio else ""
     if len(found) == 1:
         return sentence(f"{who} is fastest on {best.title}: {by}")
-    said = f"{who} is fastest in {len(own)} of {len(found)} workloads: on {best.title} {by}"
+    # "drogon" may be the last where drogon+glaze leads.
+    there = f"{best.title} {best.found.leader} reaches" if best.found.leader != who else best.title
+    said = f"{who} is fastest in {len(own)} of {len(found)} workloads: on {there} {by}"
     return sentence(said, f"; the database limited {len(limited)}" if limited else "")
 
 
