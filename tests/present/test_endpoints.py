@@ -251,6 +251,14 @@ def test_the_decision_table_has_a_row_a_system_and_a_column_a_workload_with_the_
     assert lines[6].startswith("alpha\t40.0 k/s 1.50 × (1.45 to 1.56)")
 
 
+def test_a_workload_in_which_nobody_can_be_compared_has_no_leader_in_the_decision_table(run):
+    led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69), "gamma": (0.333, 0.32, 0.35)}, bound="unknown")
+    led(run, "json", "alpha", {"beta": (0.667, 0.64, 0.69), "gamma": (0.333, 0.32, 0.35)})
+    lines = report.decision_table(run).text.splitlines()
+    assert lines[3].startswith("alpha\t40.0 k/s not ranked\t38.0 k/s leader")
+    assert [line for line in lines if "beta\t60.0 k/s not ranked" in line]
+
+
 def test_the_title_of_the_main_chart_says_how_far_the_servers_are_apart(run):
     assert report.message(run).startswith("From the slowest to the fastest server: 3.00 × on Text")
 

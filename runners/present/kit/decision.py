@@ -156,7 +156,7 @@ def by_workload(
         rows = without_control(results.cells[results.cells["workload"] == workload])
         cells = {row["system"]: _ranked(results, row, found) for row in rows.to_dict("records")}
         columns.append(Column(head, unit, cells))
-        firsts.update([] if found.limited else found.first)
+        firsts.update([] if found.limited or found.is_unranked else found.first)
         best = measured(rows)["throughput_rps"].max()
         for row in measured(rows).itertuples():
             shares[str(row.system)].append(float(row.throughput_rps / best))
@@ -175,7 +175,7 @@ def _ranked(results: Results, row: Mapping[str, Any], found: Standing) -> Cell:
     shown = f"{'≥ ' if row['bottleneck'] in LOWER_BOUND_LIMITS else ''}{amount(row['throughput_rps'], PER_SECOND)}"
     if found.limited or row["bottleneck"] == BACKEND:
         return Cell(shown, f"limit: {backend_name(results.manifest.backends)}", "muted")
-    if system == found.leader:
+    if system == found.leader and not found.is_unranked:
         return Cell(shown, "leader", "lead")
     ratio = found.ratio(system)
     if ratio is None or system in found.aside:

@@ -140,6 +140,11 @@ class Standing:
         """Return all that may be as fast as the leader."""
         return [name for name in self.names if name not in self.behind]
 
+    @property
+    def is_unranked(self) -> bool:
+        """Return whether none of several systems can be compared with the leader, as where the load was the limit of all."""
+        return bool(self.aside) and not (self.ties or self.behind)
+
     def ratio(self, name: str) -> Lead | None:
         """Return by how much the leader completes more than `name`; None where they cannot be compared."""
         return self.pair(self.leader, name)
