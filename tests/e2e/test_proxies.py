@@ -8,6 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from runners.analyse.cells import LEAST_LITTLE
+from runners.analyse.checks.conditions import DISTURBANCES
 from tests.e2e.browser import browser
 from tests.e2e.conftest import wrkbook
 
@@ -100,7 +101,14 @@ def test_the_answer_is_about_cost_and_the_conclusions_about_memory_relaying_and_
     assert "CPU per new connection" in summary["headline"]
     assert any("Peak memory of haproxy-tcp over all loads is" in sentence for sentence in said)
     assert any("half-closed connections" in sentence for sentence in said)
-    assert any("nginx's p50" in sentence for sentence in said)
+    void = {
+        cell["workload"]
+        for check in summary["checks"]
+        for cell in check["failed"]
+        if cell["void"] and check["name"] in DISTURBANCES
+    }
+    # What a proxy adds is known from blocks in which both were measured, and a busy machine may leave none.
+    assert "relay@moderate" in void or any("nginx's p50" in sentence for sentence in said)
     assert any("with perf-gauge's bursts p50 is" in sentence for sentence in said)
     assert not any("No proxy is ranked" in sentence for sentence in said)
 
