@@ -36,9 +36,6 @@ def pytest_configure():
 def pytest_collection_modifyitems(items):
     """Let the tests of servers and notebooks begin first: they take long and wait often, so that unit tests fill the gaps."""
     items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("e2e", "servers")))
-    for item in items:
-        if item.get_closest_marker("full") and not FULL:
-            item.add_marker(pytest.mark.skip(reason="full form only: ./wrkbook test --faults"))
 
 
 @pytest.fixture(scope="session", autouse=True)

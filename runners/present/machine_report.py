@@ -107,7 +107,7 @@ def times(results: Results) -> list[str]:
 
 
 def _delays(results: Results) -> list[str]:
-    # Where wrk was busy for too small a part of a window, no percentile is stated.
+    # No median is known where the connections were busy for too small a part of the window (LEAST_LITTLE).
     rows = machine.delayed(results).dropna(subset=["p50_s"])
     if rows.empty:
         return []

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 LOOPBACK = "127.0.0.1"
 CORRUPTED_AT = 5000
 MOST_CONNECTIONS = 150
-LONGEST_SILENCE_S = 1.5
+# On a busy machine 200 connections take seconds to open: the first of them must not be idle for too long meanwhile.
+LONGEST_SILENCE_S = 6.0
 
 
 @contextmanager

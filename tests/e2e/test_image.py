@@ -10,8 +10,7 @@ from runners.systems.debian_root import Progress
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
 
-# A set-up from nothing makes one image; here are two more.
-pytestmark = [pytest.mark.e2e, pytest.mark.full]
+pytestmark = pytest.mark.e2e
 SMALL, LARGE = Image.of(["hwloc-nox"]), Image.of(["hwloc-nox", "libyyjson-dev"])
 
 

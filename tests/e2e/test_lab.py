@@ -80,7 +80,7 @@ def page(lab, tmp_path_factory):
 
 
 def run_all_cells(page, indicator):
-    """Choose it again where nothing runs: on a busy machine JupyterLab once lost the choice, and the tests waited for minutes."""
+    """Choose it, and once more where nothing begins to run: that was seen once, and the tests waited for minutes."""
     for last in (False, True):
         for item in ("Run", "Run All Cells"):
             page.get_by_role("menuitem", name=item, exact=True).click()

@@ -8,23 +8,34 @@ import pytest
 from bs4 import BeautifulSoup
 
 from runners.analyse.cells import LEAST_LITTLE
-from runners.analyse.checks.conditions import DISTURBANCES
 from tests.e2e.browser import browser
 from tests.e2e.conftest import wrkbook
 
 pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 EXPERIMENT = "06-tcp-proxies"
 SMALL = ("-p", "systems", "nginx,haproxy-tcp", "-p", "max_blocks", "1", "-p", "priming_s", "0.3")
+TRIES = 3
 # One is given, the other is planned.
 GIVEN = ("-p", "connection_rate_rps", "200")
 
 
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory):
-    data = tmp_path_factory.mktemp("data")
-    outcome = wrkbook("run", "06", "--profile", "quick", "--run-id", "e2e", *SMALL, *GIVEN, data=data)
-    assert outcome.returncode == 0, outcome.stderr[-3000:]
+    for _ in range(TRIES):
+        data = tmp_path_factory.mktemp("data")
+        outcome = wrkbook("run", "06", "--profile", "quick", "--run-id", "e2e", *SMALL, *GIVEN, data=data)
+        assert outcome.returncode == 0, outcome.stderr[-3000:]
+        if measured_together(data):
+            break
     return data
+
+
+def measured_together(data):
+    """Whether one block has direct access and the proxy at the moderate rate: else, on a busy machine, nothing says what a proxy adds."""
+    trials = pd.read_parquet(data / "processed" / EXPERIMENT / "e2e/trials.parquet")
+    sound = trials[(trials["workload"] == "relay@moderate") & ~trials["warmup"] & ~trials["void"]]
+    blocks = [set(sound.loc[sound["system"] == system, "block"]) for system in ("nginx", "haproxy-tcp")]
+    return bool(set.intersection(*blocks))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +86,7 @@ def test_without_keep_alive_each_request_goes_through_a_connection_of_its_own(pr
     trials = pd.read_parquet(proxied / "processed" / EXPERIMENT / "e2e/trials.parquet")
     rows = trials[(trials["workload"] == "relay@no-keepalive") & ~trials["warmup"]]
     assert (rows["offered_rps"] == 200).all()
-    assert (rows["requests_count"] / rows["duration_s"]).between(100, 300).all()
+    assert rows["requests_count"].between(100, 300).all()
 
 
 def test_what_the_users_of_a_proxy_should_know_is_recorded_with_the_run(record):
@@ -101,14 +112,7 @@ def test_the_answer_is_about_cost_and_the_conclusions_about_memory_relaying_and_
     assert "CPU per new connection" in summary["headline"]
     assert any("Peak memory of haproxy-tcp over all loads is" in sentence for sentence in said)
     assert any("half-closed connections" in sentence for sentence in said)
-    void = {
-        cell["workload"]
-        for check in summary["checks"]
-        for cell in check["failed"]
-        if cell["void"] and check["name"] in DISTURBANCES
-    }
-    # What a proxy adds is known from blocks in which both were measured, and a busy machine may leave none.
-    assert "relay@moderate" in void or any("nginx's p50" in sentence for sentence in said)
+    assert any("nginx's p50" in sentence for sentence in said)
     assert any("with perf-gauge's bursts p50 is" in sentence for sentence in said)
     assert not any("No proxy is ranked" in sentence for sentence in said)
 

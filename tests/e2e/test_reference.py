@@ -136,9 +136,9 @@ def test_a_report_begins_with_the_answer_and_ends_with_its_limits_and_details(re
 
 
 @every_experiment
-def test_what_is_not_known_is_never_printed_as_a_number_that_is_none(remade, name):
+def test_its_report_never_says_nan_for_what_is_not_known(remade, name):
     text = page_of(remade, name).select_one("main").get_text(" ")
-    assert [match[0] for match in re.finditer(r".{30}\bnan\b.{10}", text, re.IGNORECASE)] == []
+    assert re.findall(r".{0,30}\bnan\b.{0,10}", text, re.IGNORECASE) == []
 
 
 @every_experiment

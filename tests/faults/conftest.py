@@ -1,12 +1,20 @@
-"""A run whose processes are observed, in a cache of the tests' own."""
+"""Short form and full form: ``./wrkbook test --faults`` runs the cases marked `full` too."""
 
 import time
 
 import pytest
 
+from tests.conftest import FULL
+
 pytest.register_assert_rewrite("tests.faults.harness", "tests.faults.blocks")
 
 from tests.faults.harness import Observed, adopting_orphans, assert_records_are_sound, private_cache, run_command  # noqa: E402
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "full" in item.keywords and not FULL:
+            item.add_marker(pytest.mark.skip(reason="full form only: ./wrkbook test --faults"))
 
 
 @pytest.fixture(autouse=True)

@@ -259,6 +259,13 @@ def test_a_workload_in_which_nobody_can_be_compared_has_no_leader_in_the_decisio
     assert [line for line in lines if "beta\t60.0 k/s not ranked" in line]
 
 
+def test_a_system_leads_also_where_all_others_failed_requests(run):
+    led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69), "gamma": (0.333, 0.32, 0.35)}, bound="unknown")
+    others = (run.cells["workload"] == "text") & (run.cells["system"] != "beta")
+    run.cells.loc[others, "errors_fraction"] = 0.5
+    assert report.decision_table(run).text.splitlines()[3].startswith("beta\t60.0 k/s leader")
+
+
 def test_the_title_of_the_main_chart_says_how_far_the_servers_are_apart(run):
     assert report.message(run).startswith("From the slowest to the fastest server: 3.00 × on Text")
 

@@ -156,7 +156,7 @@ def by_workload(
         rows = without_control(results.cells[results.cells["workload"] == workload])
         cells = {row["system"]: _ranked(results, row, found) for row in rows.to_dict("records")}
         columns.append(Column(head, unit, cells))
-        firsts.update([] if found.limited or found.is_unranked else found.first)
+        firsts.update([] if found.limited else found.first)
         best = measured(rows)["throughput_rps"].max()
         for row in measured(rows).itertuples():
             shares[str(row.system)].append(float(row.throughput_rps / best))

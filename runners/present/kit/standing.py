@@ -132,8 +132,8 @@ class Standing:
 
     @property
     def first(self) -> list[str]:
-        """Return the leader, and those that are not told apart from it."""
-        return [name for name in self.names if name == self.leader or name in self.ties]
+        """Return the leader, and those that are not told apart from it; empty where none can be compared with it."""
+        return [] if self.is_unranked else [name for name in self.names if name == self.leader or name in self.ties]
 
     @property
     def not_behind(self) -> list[str]:
@@ -142,8 +142,8 @@ class Standing:
 
     @property
     def is_unranked(self) -> bool:
-        """Return whether none of several systems can be compared with the leader, as where the load was the limit of all."""
-        return bool(self.aside) and not (self.ties or self.behind)
+        """Return whether no other system can be compared with the leader, as where the load was the limit of all."""
+        return len(self.names) > 1 and not (self.ties or self.behind)
 
     def ratio(self, name: str) -> Lead | None:
         """Return by how much the leader completes more than `name`; None where they cannot be compared."""
