@@ -91,12 +91,15 @@ class Rows:
     count: int = 0
     columns: dict[str, list[Any]] = field(default_factory=dict)
 
-    def append(self, row: Row) -> None:
-        """Add a row; what it does not have is NaN."""
-        for name, value in row.items():
-            column = self.columns.get(name)
-            (column if column is not None and len(column) == self.count else self._column(name)).append(value)
-        self.count += 1
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Rows:
+        """Return rows by column; what one of them does not have is NaN."""
+        found = cls()
+        # Most rows have the columns of the one before: theirs are joined at once.
+        for names, alike in itertools.groupby(rows, key=tuple):
+            columns = list(zip(*(row.values() for row in alike), strict=True))
+            found.extend(cls(len(columns[0]), dict(zip(names, map(list, columns), strict=True))))
+        return found
 
     def extend(self, more: Rows) -> None:
         """Add rows; columns that one side does not have are NaN there."""
@@ -138,14 +141,15 @@ def build_tables(records: Iterable[TrialRecord]) -> Tables:
 
 def parse_trials(records: Iterable[TrialRecord]) -> Parts:
     """Return the rows of some trial records."""
-    parts = Parts()
+    trials, usage, checks, failures = list[Row](), list[Row](), list[Row](), list[Row]()
+    bins = []
     for record in records:
         connections = record.shape.connections
         keys: Row = {name: getattr(record, name) for name in _KEYS}
         keys["shape_connections_count"] = np.nan if connections is None else connections
         keys["base_workload"] = record.base_workload
         if record.failure:
-            parts.failures.append({**keys, **record.failure.model_dump()})
+            failures.append({**keys, **record.failure.model_dump()})
             continue
         results = list(load_results(record))
         searched = bool(record.shape.objectives)
@@ -154,20 +158,20 @@ def parse_trials(records: Iterable[TrialRecord]) -> Parts:
         found = search_checks(record, windows) if searched else trial_checks(record, windows)
         void = bool(_void_for(found))
         for check in found:
-            parts.checks.append({**keys, **vars(check)})
+            checks.append({**keys, **vars(check)})
         for number, (raw, result) in enumerate(results):
-            parts.trials.append({**keys, "window": number, "void": void, **trial_row(record, raw, result)})
+            trials.append({**keys, "window": number, "void": void, **trial_row(record, raw, result)})
             if not void and raw.kind == WINDOW:
                 for row in window_usage(record, raw, result.requests_count):
-                    parts.usage.append({**keys, "window": number, **vars(row)})
+                    usage.append({**keys, "window": number, **vars(row)})
         if not void and not searched:
             merged = histograms.merge(
                 result.response_time or result.service_time for raw, result in windows if raw.slices is None
             )
             # As small as they fit on their way between processes: millions of bins.
             values, counts = (each.astype(np.min_scalar_type(-1 - int(each.max(initial=0)))) for each in merged.arrays)
-            parts.bins.append(((record.block, record.system, record.workload), (values, counts)))
-    return parts
+            bins.append(((record.block, record.system, record.workload), (values, counts)))
+    return Parts(Rows.of(trials), Rows.of(usage), Rows.of(checks), Rows.of(failures), bins)
 
 
 def join_parts(parts: Iterable[Parts]) -> Tables:

@@ -93,9 +93,11 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
     ran_s = elapsed_s - (last.suspended_s - first.suspended_s)
     rate_rps = requests_count / raw.load.duration_s
     rows = []
-    sampled = {role: parse_cpu_list(record.cpus[role]) for role in first.roles}
+    roles = [sample.roles for sample in samples]
+    sampled = {role: parse_cpu_list(record.cpus[role]) for role in roles[0]}
     for role, cpus in sampled.items():
-        start, end, seen = first.roles[role], last.roles[role], [sample.roles[role] for sample in samples]
+        seen = [each[role] for each in roles]
+        start, end = seen[0], seen[-1]
         available_s = elapsed_s * len(cpus)
         before, after = first.cpus[role], last.cpus[role]
         busy, steal = _fractions(before.times, after.times)
@@ -103,7 +105,7 @@ def window_usage(record: TrialRecord, raw: WindowRecord, requests_count: int) ->
         known_s = after.own_cpu_s - before.own_cpu_s
         for other, others in sampled.items():
             if other != role and (shared := set(others) & set(cpus)):
-                known_s += (last.roles[other].cpu_s - first.roles[other].cpu_s) * len(shared) / len(others)
+                known_s += (roles[-1][other].cpu_s - roles[0][other].cpu_s) * len(shared) / len(others)
         co_scheduled_s = (after.co_scheduled_cpu_s or 0.0) - (before.co_scheduled_cpu_s or 0.0)
         unattributed = max(0.0, busy - steal - (own_s + known_s + co_scheduled_s) / available_s)
         other_fraction = unattributed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 
@@ -62,7 +61,7 @@ def trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> Row
         "read_bytes": result.read_bytes,
         "connections_count": result.connections_count,
         "ramp_up_s": load.ramp_up_s,
-        **{f"errors_{name}": count for name, count in asdict(result.errors).items()},
+        **{f"errors_{name}": count for name, count in vars(result.errors).items()},
         "startup_s": record.startup_s,
         "block_s": record.block_s,
         # Memory of the trial's process, where it had one of its own.
@@ -116,6 +115,6 @@ def _later(late: Histogram, limit_s: float) -> float:
 def _corrected(histogram: Histogram) -> dict[str, float]:
     """Return `CORRECTED` of one window; NaN without a sample."""
     values, counts = histogram.arrays
-    statistics = (histograms.mean, histograms.stddev, histograms.maximum)
-    known = [*histograms.percentiles(values, counts, _PRINTED), *(each(values, counts) for each in statistics)]
+    statistics = (histogram.mean_us, histograms.stddev(values, counts), histograms.maximum(values, counts))
+    known = [*histograms.percentiles(values, counts, _PRINTED), *statistics]
     return {name: value * 1e-6 for name, value in zip(CORRECTED, known, strict=True)}

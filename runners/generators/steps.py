@@ -47,9 +47,10 @@ def parse_steps(text: str) -> Histogram:
     separators = letters[places]
     is_step = separators == _COLON
     steps_at = np.flatnonzero(is_step)
-    apart = np.diff(places, prepend=-1, append=len(letters))
-    # Between two numbers one separator; and no colon right after another one.
-    if (apart < 2).any() or not (is_step | (separators == _SPACE)).all() or (np.diff(steps_at) < 2).any():
+    # Between two numbers one separator, and none before the first or after the last; no colon right after another one.
+    ends = {places[0], places[-1]} if len(places) else set()
+    crowded = (places[1:] - places[:-1] < 2).any() or (steps_at[1:] - steps_at[:-1] < 2).any()
+    if crowded or not (is_step | (separators == _SPACE)).all() or ends & {0, len(letters) - 1}:
         raise ValueError("not a histogram")
     numbers = np.fromstring(text.replace(":", " "), dtype=np.int64, sep=" ")
     is_count = np.ones(len(numbers), dtype=bool)

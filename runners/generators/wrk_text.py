@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from runners.core.load import GeneratorError, LoadErrors
 from runners.core.units import parse_binary_size, parse_count, parse_duration
+
+_NUMBER = re.compile(r"\d+(?:\.(\d+))?(\D*)")
 
 
 @dataclass(frozen=True)
@@ -121,14 +124,19 @@ def _spread(name: str, text: str, parse: Callable[[str], float]) -> Spread:
 
 
 def _rounded(printed: str, parse: Callable[[str], float]) -> Rounded:
-    number = re.fullmatch(r"\d+(?:\.(\d+))?(\D*)", printed)
+    number = _NUMBER.fullmatch(printed)
     if number is None:
         raise GeneratorError(f"not a number that wrk prints: {printed!r}")
     decimals, unit = number.groups(default="")
     try:
-        return Rounded(parse(printed), parse(f"1{unit}") / 2 / 10 ** len(decimals))
+        return Rounded(parse(printed), _half_step(len(decimals), unit, parse))
     except ValueError as error:
         raise GeneratorError(f"in wrk's output: {error}") from error
+
+
+@cache
+def _half_step(decimals_count: int, unit: str, parse: Callable[[str], float]) -> float:
+    return parse(f"1{unit}") / 2 / float(10**decimals_count)
 
 
 def _only(pattern: str, text: str, what: str) -> tuple[str, ...]:
