@@ -14,7 +14,8 @@ import nbformat
 from bs4 import BeautifulSoup, Tag
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
-from nbconvert.exporters import HTMLExporter
+from nbconvert.exporters import HTMLExporter, TemplateExporter
+from nbconvert.filters import DataTypeFilter, Highlight2HTML
 from nbconvert.utils.base import NbConvertBase
 from PIL import Image
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
@@ -129,7 +130,10 @@ def _body(notebook_path: Path) -> BeautifulSoup:
         TemplateExporter={"extra_template_basedirs": [str(TEMPLATES)]}, NbConvertBase={"display_data_priority": shown}
     )
     exporter = HTMLExporter(template_name="report", config=config)  # type: ignore[no-untyped-call]
-    html, _ = exporter.from_notebook_node(notebook)
+    exporter.register_filter("highlight_code", Highlight2HTML(pygments_lexer="ipython3", parent=exporter))  # type: ignore[no-untyped-call]
+    exporter.register_filter("filter_data_type", DataTypeFilter(parent=exporter))  # type: ignore[no-untyped-call]
+    # Not HTMLExporter's own: it reads the page and writes it again, for descriptions of pictures, which our template has.
+    html, _ = TemplateExporter.from_notebook_node(exporter, notebook)
     body = BeautifulSoup(html, "html.parser")
     # No selectors, here and below: each takes a tenth of a second in a page of ten thousand elements.
     for image in body.find_all("img"):
