@@ -18,13 +18,7 @@ from runners.analyse.usage import PROBED, speed_ratio, window_usage
 from runners.analyse.window_columns import trial_row
 from runners.core.histogram import Histogram
 from runners.core.load import LoadResult
-from runners.core.records import (
-    MEASURED_KINDS,
-    SEARCH_KINDS,
-    WINDOW,
-    Check,
-    Row,
-)
+from runners.core.records import MEASURED_KINDS, SEARCH_KINDS, WINDOW, Check, Row
 from runners.core.trial_record import TrialRecord, WindowRecord
 from runners.generators.registry import GENERATORS
 from runners.generators.reports import result_of

@@ -235,6 +235,6 @@ class Generator(Protocol):
     def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
         """Return a shorter form of output that :meth:`parse` accepts, with the same meaning.
 
-        With `coarse`, latencies may lose further digits: of a warm-up nobody reads them.
+        With `coarse`, latencies may lose further digits, as a warm-up and the search for a rate need few.
         """
         ...

@@ -5,8 +5,7 @@
 - It reports its own lateness: from the moment at which a request was due and a connection free, to its send.
 - A request without a response is among the response times with the time that it had waited by then, as a lower bound.
 - Without a rate it is a closed loop: every connection sends as soon as it is free.
-- Its histograms have three significant digits (HdrHistogram). They are printed as bins, and as HdrHistogram V2 text, which other tools
-  read. A record keeps the text only: a third of the size.
+- Its histograms have three significant digits. They are printed as bins and as HdrHistogram V2 text; a record keeps the text only.
 """
 
 from __future__ import annotations
@@ -34,8 +33,10 @@ from runners.core.load import (
 )
 from runners.core.request import Request
 from runners.stats import histograms
+from runners.stats.hdr_text import coarser, decoded
 
 _BODY = "body"
+_COARSE_DIGITS = 2  # of the times in a warm-up, and in the search for a rate: their bins are at most 0.8 % wide
 _END_TOLERANCE_S = 0.25
 
 
@@ -57,7 +58,7 @@ class Bins(BaseModel):
     def in_ns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the values, ascending, and their counts."""
         if self.hdr and not self.ns:
-            return histograms.decoded(self.hdr)
+            return decoded(self.hdr)
         values, counts = np.array(self.ns, dtype=np.int64).reshape(-1, 2).T
         return values, counts
 
@@ -210,8 +211,10 @@ class Paceload:
         )
 
     def condensed(self, stdout: str, load: Load, *, coarse: bool = False) -> str:
-        """Return it without the bins of which it has the HdrHistogram text too."""
+        """Return it without the bins of which it has the HdrHistogram text too; with `coarse`, its times have two digits."""
         report = report_of(stdout)
+        for times in (report.response, report.service) if coarse else ():
+            times.hdr = coarser(times.hdr, _COARSE_DIGITS) if times.hdr else ""
         for bins in (report.response, report.service, report.lateness):
             bins.ns = [] if bins.hdr else bins.ns
         return report.model_dump_json()

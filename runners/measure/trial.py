@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from runners.contract.runner import contract_request, path_parameters
 from runners.core.load import GeneratorError, Load
 from runners.core.parameter_values import objectives
-from runners.core.records import SEARCH_WINDOW, WARM_UP_KINDS, System, Workload
+from runners.core.records import SEARCH_KINDS, SEARCH_WINDOW, WARM_UP_KINDS, System, Workload
 from runners.core.request import Request
 from runners.core.trial_record import Failure, TrialRecord, Verification, WindowKind, WindowRecord
 from runners.core.workloads import WORKLOADS, backend_work
@@ -152,7 +152,7 @@ class Trial:
             if result.cpu_s is not None and window.load.rate_rps is not None and window.samples:
                 last = window.samples[-1].generator
                 last.cpu_s = max(last.cpu_s, result.cpu_s)
-            condense(generator, window, coarse=window.kind in WARM_UP_KINDS)
+            condense(generator, window, coarse=window.kind in WARM_UP_KINDS | SEARCH_KINDS)
         except GeneratorError as error:
             self.fail("generator", str(error))
 

@@ -1,11 +1,8 @@
-"""Histograms of response times: undo wrk's correction, decode, merge, describe; and response times that are known by calculation."""
+"""Histograms of response times: undo wrk's correction, merge, describe; and response times that are known by calculation."""
 
 from __future__ import annotations
 
-import base64
 import math
-import struct
-import zlib
 from collections.abc import Iterable
 
 import numpy as np
@@ -15,10 +12,6 @@ from runners.core.histogram import Histogram
 
 MIN_SAMPLES_BEYOND = 10
 _DENSE = 16  # times as many values as bins
-# HdrHistogram V2, compressed and not, in the encoding of all of its libraries.
-_HDR_COOKIES = (0x1C849304 | 0x10, 0x1C849303 | 0x10)
-_HDR_HEADER_BYTES = 40
-_MOST_BYTES = 9  # of a number
 
 DELAY_S, STALL_S, EVERY_S, WORK_S = 0.005, 0.1, 1.0, 2e-3
 """Times of ``servers/calibration``: the delay of /delayed, length and period of the stalls of /stalled, the work of /work."""
@@ -161,51 +154,6 @@ def maximum(values: ArrayLike, counts: ArrayLike) -> float:
 def _rank(total: int, q: NDArray[np.float64] | np.float64) -> NDArray[np.int64]:
     # Rounded first: 99.9 % of 1000 is 999, though the product of floats is a little more.
     return np.ceil(np.round(q * total / 100, 6)).astype(np.int64)
-
-
-def decoded(hdr: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return values in nanoseconds (the middles of bins, ascending) and their counts, of HdrHistogram V2 text in base64.
-
-    The format is that of HdrHistogram's ``AbstractHistogram.encodeIntoCompressedByteBuffer``. Own code: the package hdrhistogram takes
-    28 ms for a histogram, this takes a tenth of a millisecond.
-
-    Raises
-    ------
-    ValueError
-        When it is not such a text, or has a count of 2⁶² or more.
-    """
-    try:
-        raw = base64.b64decode(hdr, validate=True)
-        outer, length = struct.unpack(">ii", raw[:8])
-        payload = zlib.decompress(raw[8 : 8 + length])
-        inner, _, _, digits, least, _, _ = struct.unpack(">iiiiqqd", payload[:_HDR_HEADER_BYTES])
-        if (outer, inner) != _HDR_COOKIES or not 1 <= digits <= 5 or least < 1:
-            raise ValueError("its cookies or its precision are of another format")
-        numbers = _zigzag_numbers(payload[_HDR_HEADER_BYTES:])
-    except (struct.error, zlib.error, ValueError) as error:
-        raise ValueError(f"no HdrHistogram V2 text: {error}") from error
-    unit, half_bits = least.bit_length() - 1, (2 * 10**digits - 1).bit_length() - 1
-    # A count is of one bin; a negative number is how many bins are empty.
-    bins = np.cumsum(np.maximum(1, -numbers)) - np.maximum(1, -numbers)
-    index, counts = bins[numbers > 0], numbers[numbers > 0]
-    # The lower half of the first bucket has bins of the unit; each further half bucket has bins twice as wide.
-    bucket = np.maximum(0, (index >> half_bits) - 1)
-    width = unit + bucket
-    return ((index - (bucket << half_bits)) << width) + ((1 << width) >> 1), counts
-
-
-def _zigzag_numbers(payload: bytes) -> NDArray[np.int64]:
-    """Return the ZigZag LEB128 numbers of a payload."""
-    parts = np.frombuffer(payload, dtype=np.uint8).astype(np.uint64)
-    ends = np.flatnonzero(parts < 128)
-    starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
-    lengths = ends - starts + 1
-    if lengths.sum() < len(parts) or lengths.max(initial=0) > _MOST_BYTES:
-        raise ValueError("it ends within a number, or has one that is too large")
-    places = np.arange(lengths.sum()) - np.repeat(starts, lengths)
-    shifted = (parts & np.uint64(127)) << (7 * places).astype(np.uint64)
-    found = np.add.reduceat(shifted, starts) if len(ends) else shifted
-    return (found >> np.uint64(1)).astype(np.int64) ^ -(found & np.uint64(1)).astype(np.int64)
 
 
 def _check_interval(expected_us: int) -> None:

@@ -106,6 +106,25 @@ def test_a_condensed_report_means_the_same_and_keeps_the_text_for_other_tools(na
     assert Paceload().condensed(short, LOADS[name]) == short
 
 
+@pytest.mark.parametrize("name", LOADS)
+def test_in_a_search_times_have_two_digits_and_all_else_is_the_same(name):
+    coarse = Paceload().condensed(recorded(name), LOADS[name], coarse=True)
+    assert Paceload().condensed(coarse, LOADS[name], coarse=True) == coarse
+    result, exact = Paceload().parse(coarse, LOADS[name]), parsed(name)
+    assert (result.requests_count, result.errors, result.lateness) == (
+        exact.requests_count,
+        exact.errors,
+        exact.lateness,
+    )
+    assert result.warnings == exact.warnings
+    for times, of in ((result.response_time, exact.response_time), (result.service_time, exact.service_time)):
+        assert (times is None) == (of is None)
+        if times is not None and of.total_count:
+            q = [50.0, 90.0, 99.0, 99.9]
+            short, whole = (histograms.percentiles(*each.arrays, q) for each in (times, of))
+            assert short == pytest.approx(whole, rel=0.005, abs=1)
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -1,9 +1,5 @@
 """Histograms: wrk's correction and its inverse, and statistics against brute force on expanded samples."""
 
-import base64
-import struct
-import zlib
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -11,7 +7,6 @@ from hypothesis import given, strategies as st
 from runners.core.histogram import Histogram
 from runners.stats.histograms import (
     correct,
-    decoded,
     estimable,
     maximum,
     mean,
@@ -163,50 +158,3 @@ def test_nothing_is_known_of_no_samples():
         assert np.isnan(statistic((), ()))
     assert np.isnan(percentiles((), (), [50, 99])).all()
     assert np.isnan(stddev((7,), (1,)))
-
-
-def hdr_text(counts, unit=6, half_bits=10):
-    """HdrHistogram V2 text of 100 ns and three digits; `counts`: index of a bin → its count."""
-    numbers, last = [], -1
-    for index in sorted(counts):
-        numbers += [last + 1 - index] if index > last + 1 else []
-        numbers.append(counts[index])
-        last = index
-    payload = bytearray()
-    for number in numbers:
-        left = (number << 1) ^ (number >> 63)
-        for _ in range(8):
-            if left < 128:
-                break
-            payload.append(left & 127 | 128)
-            left >>= 7
-        payload.append(left)
-    inner = struct.pack(">iiiiqqd", 0x1C849313, len(payload), 0, 3, 100, 3600 * 10**9, 1.0) + payload
-    packed = zlib.compress(inner)
-    return base64.b64encode(struct.pack(">ii", 0x1C849314, len(packed)) + packed).decode()
-
-
-def bin_of(index):
-    """The lowest value and the width of a bin, in the words of HdrHistogram's ``valueFromIndex``."""
-    bucket, place = (index >> 10) - 1, (index & 1023) + 1024
-    if bucket < 0:
-        bucket, place = 0, place - 1024
-    return place << (bucket + 6), 1 << (bucket + 6)
-
-
-@given(st.dictionaries(st.integers(0, 20_000), st.integers(1, 2**62 - 1), max_size=50))
-def test_hdrhistogram_text_is_decoded_to_the_middles_of_its_bins(counts):
-    values, found = decoded(hdr_text(counts))
-    assert found.tolist() == [counts[index] for index in sorted(counts)]
-    for value, index in zip(values.tolist(), sorted(counts), strict=True):
-        low, width = bin_of(index)
-        assert value == low + width // 2
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "HISTFAAAADl4", "no base64", hdr_text({1: 2})[:-8], hdr_text({3: 4}).replace("H", "I"), hdr_text({1: 2**62})],
-)
-def test_what_is_no_hdrhistogram_text_is_refused(text):
-    with pytest.raises(ValueError, match="no HdrHistogram V2 text"):
-        decoded(text)
