@@ -8,157 +8,193 @@ low end of the rates that met it to the high end of those that did not: they hol
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from runners.analyse.comparisons import Sides, compare_sides, leader_of
-from runners.analyse.window_columns import response_column
-from runners.core.load import LEAST_OFFERED, MOST_LATE_SHARE
-from runners.core.parameter_values import Objective, objective
-from runners.core.records import CONFIRMATION_WINDOW, CONTROL, SEARCH_WINDOW, Bound, Interval, Row
+from runners.analyse.comparisons import compare_sides
+from runners.analyse.searches import CONFIRMED, KEYS, Searches
+from runners.core.records import CONTROL, Bound, Interval, Row
 from runners.core.run_manifest import RunManifest
 from runners.machine.topology import parse_cpu_list
 from runners.stats.estimates import Comparison, as_columns, geometric_mean_interval, interval_columns
-from runners.stats.verdicts import bracket, noise_floor, verdict
+from runners.stats.pooling import LEAST_SESSIONS, Estimate, Pooled, pool
+from runners.stats.verdicts import noise_floor, verdict
 
 ROUND_RPS = 100_000.0
 """The rate for which the CPUs are stated."""
 
-_KEYS = ["base_workload", "objective", "system"]
-_LAUNCH = ["base_workload", "system", "block", "objectives"]
-_COLUMNS = [*_KEYS, "status", "launches_count", "launches_made_count", "leader", "verdict", "bound", "ratio_bound"]
-_COLUMNS += [*interval_columns("capacity", "_rps"), *interval_columns("ratio"), *interval_columns("cpus", "_count")]
-_COLUMNS += ["held_count", "confirmations_count", "confirmed_rps"]
+_COUNTS = ["launches_count", "launches_made_count", "sessions_count"]
+_COLUMNS = [*KEYS, "status", *_COUNTS, "leader", "verdict", "bound", "ratio_bound", "between_ratio"]
+_COLUMNS += [*interval_columns("capacity", "_rps"), *interval_columns("cpus", "_count")]
+_COLUMNS += [*interval_columns("ratio"), *interval_columns("own_ratio"), *interval_columns("mean_ratio")]
+_COLUMNS += CONFIRMED
 _VOID = "all searches are void, or the load generator was late"
 _OPPOSITE: dict[Bound, Bound] = {"at least": "at most", "at most": "at least"}
 
 
-def launch_capacities(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the capacity of each launch under each of its objectives.
-
-    Columns
-    -------
-    base_workload, objective, system, block; capacity_rps (the largest rate that met the objective, below the smallest that
-    did not), failed_rps (that smallest rate), and bound: ``at least`` where no rate failed (then failed_rps is NaN), ``at
-    most`` where none met it (then both are the lowest rate). Left out: a launch in which no rate met it, and the load
-    generator was late at lower ones; of the server this says nothing.
-    """
-    rows = []
-    lowest = trials[trials["kind"] == SEARCH_WINDOW].groupby(_LAUNCH)["offered_rps"].min() if len(trials) else {}
-    for (base, system, block, texts), windows in _sound(trials, SEARCH_WINDOW).groupby(_LAUNCH, sort=False):
-        for text in texts.split("; "):
-            found = bracket(zip(windows["offered_rps"], _met(windows, objective(text)), strict=True))
-            if math.isnan(found.met_rps) and found.missed_rps > lowest[base, system, block, texts]:
-                continue
-            none_met, none_missed = math.isnan(found.met_rps), math.isinf(found.missed_rps)
-            failed_rps = math.nan if none_missed else found.missed_rps
-            bound: Bound = "at most" if none_met else "at least" if none_missed else ""
-            rows.append((base, text, system, block, failed_rps if none_met else found.met_rps, failed_rps, bound))
-    return pd.DataFrame(rows, columns=[*_KEYS, "block", "capacity_rps", "failed_rps", "bound"])
-
-
-def _sound(trials: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the windows of a kind in which the load generator kept its schedule, of trials that are not void."""
-    rows = trials[(trials["kind"] == kind) & ~trials["void"].astype(bool)]
-    return rows[rows["late_fraction"] <= MOST_LATE_SHARE] if len(rows) else pd.DataFrame(columns=_LAUNCH)
-
-
-def _met(windows: pd.DataFrame, goal: Objective) -> pd.Series:
-    """Return for each window whether it met an objective: at most 1 % of its arrivals are missing, and the percentile is in the limit."""
-    carried = windows["achieved_fraction"] >= LEAST_OFFERED
-    return carried & (windows[response_column(goal.percentile)] <= goal.limit_s)
-
-
-def confirmations(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return in how many windows of fresh launches a confirmed rate met its objective: held_count of confirmations_count."""
-    rows = []
-    for (base, system, texts), windows in _sound(trials, CONFIRMATION_WINDOW).groupby(
-        ["base_workload", "system", "objectives"], sort=False
-    ):
-        for text in texts.split("; "):
-            held = _met(windows, objective(text))
-            rows.append((base, text, system, int(held.sum()), len(held), float(windows["offered_rps"].iloc[-1])))
-    return pd.DataFrame(rows, columns=[*_KEYS, "held_count", "confirmations_count", "confirmed_rps"])
-
-
-def build_capacities(manifest: RunManifest, trials: pd.DataFrame, failures: pd.DataFrame) -> pd.DataFrame:
+def build_capacities(
+    manifest: RunManifest, own: Searches, failures: pd.DataFrame, others: Sequence[Searches] = ()
+) -> pd.DataFrame:
     """Return a row for each workload, objective and system: the capacity, and how it compares with the leader's.
 
+    From `LEAST_SESSIONS` on that have it, a capacity or a ratio is the mean over sessions, with the interval of one further session.
+    A capacity that one of the sessions knows only as a bound stays that of the run's own session.
+
+    Parameters
+    ----------
+    own : Searches
+        The searches of the run's own session.
+    failures : pd.DataFrame
+        The table of that session's failures.
+    others : Sequence[Searches]
+        The searches of other sessions.
+
     Columns
     -------
-    base_workload, objective, system, status; launches_count of launches_made_count; capacity_rps with _low_ and _high_
-    (NaN where every launch is a bound); bound of that; leader (the system with the largest capacity);
-    ratio to the leader with its interval (these hold together
-    over the systems; of the control: to the system that it repeats), ratio_bound and verdict; cpus_count with _low_ and
-    _high_ (for `ROUND_RPS`, if capacity grows with the CPUs); held_count of confirmations_count at confirmed_rps.
+    base_workload, objective, system, status; launches_count of launches_made_count in sessions_count sessions; capacity_rps with _low_
+    and _high_ (NaN where every launch is a bound); bound of that; leader (the system with the largest capacity); ratio to the leader with
+    its interval (of the control: to the system that it repeats; in one session these hold together over the systems), ratio_bound and
+    verdict; own_ratio (of this session), mean_ratio (over sessions) and between_ratio (how far they vary; NaN with fewer); cpus_count with
+    _low_ and _high_ (for `ROUND_RPS`, if capacity grows with the CPUs); held_count of confirmations_count at confirmed_rps (the run's own).
     """
-    launches = launch_capacities(trials)
-    searches = [label for label, workload in manifest.workloads.items() if workload.shape.objectives]
-    failures = failures[failures["workload"].isin(searches)]
     rows: list[Row] = []
-    for (base, text), group in launches.groupby(["base_workload", "objective"], sort=False):
-        of_system = {str(name): own.set_index("block") for name, own in group.groupby("system", sort=False)}
+    for (base, text), group in own.launches.groupby(["base_workload", "objective"], sort=False):
         about: Row = {"base_workload": base, "objective": text, "status": "ok"}
-        rows += [about | row for row in _family(of_system, str(manifest.control_of))]
-    frame = pd.DataFrame([*rows, *_missing(manifest, launches, trials, failures)], columns=_COLUMNS)
+        sessions = [*(_family_of(each, base, text) for each in others), _Family(group)]
+        rows += [about | row for row in _family(sessions, str(manifest.control_of))]
+    frame = pd.DataFrame([*rows, *_missing(manifest, own, failures)], columns=_COLUMNS)
     cpus = len(parse_cpu_list(manifest.pinning["server"])) * ROUND_RPS
     for column, of in (("cpus", "capacity"), ("cpus_low", "capacity_high"), ("cpus_high", "capacity_low")):
         frame[f"{column}_count"] = cpus / frame[f"{of}_rps"].astype(float)
-    frame["launches_made_count"] = [
-        _made(trials, failures, row.base_workload, row.system) for row in frame.itertuples()
-    ]
-    counts = ["held_count", "confirmations_count", "confirmed_rps"]
-    return frame.drop(columns=counts).merge(confirmations(trials), on=_KEYS, how="left").reindex(columns=_COLUMNS)
+    counted = [_counts(row, own, others) for row in frame.to_dict("records")]
+    return frame.assign(**pd.DataFrame(counted, columns=["launches_made_count", *CONFIRMED], index=frame.index))
 
 
-def _family(of_system: dict[str, pd.DataFrame], baseline: str) -> Iterator[Row]:
-    """Yield the estimates of the systems of one workload under one objective, the largest first."""
-    met = {name: own["capacity_rps"] for name, own in of_system.items()}
-    failed = {name: own["failed_rps"].fillna(own["capacity_rps"]) for name, own in of_system.items()}
-    bounds = {name: _bound(set(own["bound"])) for name, own in of_system.items()}
-    systems = [name for name in of_system if name != CONTROL]
-    leader = leader_of({name: met[name] for name in systems}) if systems else ""
+def _counts(row: Mapping[Hashable, Any], own: Searches, others: Sequence[Searches]) -> Row:
+    """Return the launches made and the confirmations of a row: those of its own session, or of all where it is over several."""
+    sessions = [own, *others] if row["sessions_count"] > 1 else [own]
+    made = sum(each.made.get((row["base_workload"], row["system"]), 0) for each in sessions)
+    known = [each.confirmed[(each.confirmed[KEYS] == [row[key] for key in KEYS]).all(axis=1)] for each in sessions]
+    tried = pd.concat(known)
+    if tried.empty:
+        return {"launches_made_count": made}
+    sums = {name: int(tried[name].sum()) for name in CONFIRMED[:2]}
+    return {"launches_made_count": made, **sums, "confirmed_rps": float(tried["confirmed_rps"].iloc[0])}
+
+
+@dataclass(frozen=True)
+class _Family:
+    """The launches of one session under one objective of one workload."""
+
+    launches: pd.DataFrame
+
+    @cached_property
+    def _of_system(self) -> dict[str, pd.DataFrame]:
+        return {str(name): own.set_index("block") for name, own in self.launches.groupby("system", sort=False)}
+
+    @property
+    def systems(self) -> list[str]:
+        """Return the systems with a launch, the control among them."""
+        return list(self._of_system)
+
+    def count(self, system: str) -> int:
+        """Return the number of launches of a system."""
+        return len(self._of_system.get(system, ()))
+
+    def bound(self, system: str) -> Bound:
+        """Return how to read the capacity of a system; nothing where there is none."""
+        return _bound(set(self._of_system[system]["bound"])) if system in self._of_system else ""
+
+    def capacity(self, system: str) -> Interval:
+        """Return the geometric mean over launches with its interval, which holds the step of the search."""
+        own = self._of_system[system]
+        found = _widened(*(geometric_mean_interval(side.to_numpy()) for side in self._sides(system)))
+        # Where every launch is a bound, how far these differ says nothing of the truth.
+        return found if "" in set(own["bound"]) else Interval(found.value, math.nan, math.nan)
+
+    def ratio(self, first: str, second: str, systems_count: int) -> Comparison:
+        """Compare two systems block by block; each end of the interval takes the rates that move it outwards."""
+        (met_first, failed_first), (met_second, failed_second) = self._sides(first), self._sides(second)
+        value = compare_sides(met_first, met_second, systems_count)
+        low = compare_sides(met_first, failed_second, systems_count).interval
+        high = compare_sides(failed_first, met_second, systems_count).interval
+        return Comparison(_widened(value.interval, low, high), value.p_value, value.blocks_count)
+
+    def _sides(self, system: str) -> tuple[pd.Series, pd.Series]:
+        """Return the rates that met the objective and those that did not, by block."""
+        own = self._of_system[system]
+        return own["capacity_rps"], own["failed_rps"].fillna(own["capacity_rps"])
+
+
+def _family(sessions: Sequence[_Family], baseline: str) -> Iterator[Row]:
+    """Yield the estimates of the systems of one workload under one objective, the largest first; the last session is the run's own."""
+    own = sessions[-1]
+    capacities = {name: _capacity(sessions, name) for name in own.systems}
+    systems = [name for name in own.systems if name != CONTROL]
+    leader = max(systems, key=lambda name: capacities[name][0].value) if systems else ""
     # Two bounds have no ratio.
-    both = {CONTROL, baseline} <= met.keys() and not (bounds[CONTROL] or bounds[baseline])
-    control = _compare(met, failed, CONTROL, baseline, 2) if both else None
-    floor = noise_floor(control.interval) if control else math.nan
-    for name in sorted(of_system, key=lambda name: (name == CONTROL, -float(np.log(met[name]).mean()))):
-        estimate = _widened(*(geometric_mean_interval(side[name].to_numpy()) for side in (met, failed)))
-        if "" not in set(of_system[name]["bound"]):
-            # Every launch is a bound: how far these differ says nothing of the truth.
-            estimate = Interval(estimate.value, math.nan, math.nan)
-        row: Row = {
-            "system": name,
-            "leader": leader,
-            "bound": bounds[name],
-            "launches_count": len(met[name]),
-        }
-        row |= as_columns(estimate, "capacity", "_rps") | {"verdict": "", "ratio_bound": "", "ratio": math.nan}
+    both = {CONTROL, baseline} <= set(own.systems) and not (own.bound(CONTROL) or own.bound(baseline))
+    control = _ratio(sessions, CONTROL, baseline, 2)[0] if both else None
+    floor = noise_floor(control) if control else math.nan
+    for name in sorted(own.systems, key=lambda name: (name == CONTROL, -capacities[name][0].value)):
+        estimate, count = capacities[name]
+        row: Row = {"system": name, "leader": leader, "bound": own.bound(name), "sessions_count": count}
+        row["launches_count"] = sum(each.count(name) for each in (sessions if count > 1 else [own]))
+        row |= as_columns(estimate, "capacity", "_rps") | {"verdict": "", "ratio_bound": ""}
         if name == CONTROL:
-            row |= as_columns(control.interval, "ratio") if control else {}
+            row |= as_columns(control, "ratio") if control else {}
         elif name == leader:
-            row["ratio"] = 1.0
+            row |= {"ratio": 1.0, "own_ratio": 1.0}
         else:
-            found = _compare(met, failed, name, leader, len(systems)).interval
-            side = _bound({bounds[name], _OPPOSITE.get(bounds[leader], bounds[leader])})
+            found, pooled = _ratio(sessions, name, leader, len(systems))
+            side = _bound({own.bound(name), _OPPOSITE.get(own.bound(leader), own.bound(leader))})
             row |= as_columns(found, "ratio") | {"ratio_bound": side, "verdict": verdict(found, floor, side)}
+            row |= as_columns(own.ratio(name, leader, len(systems)).interval, "own_ratio")
+            if pooled:
+                row |= as_columns(pooled.mean, "mean_ratio") | {"between_ratio": pooled.between}
         yield row
+
+
+def _capacity(sessions: Sequence[_Family], name: str) -> tuple[Interval, int]:
+    """Return the capacity of a system, and the number of sessions that it is of."""
+    own = sessions[-1]
+    estimates = [Estimate(each.capacity(name), each.count(name)) for each in sessions if each.count(name)]
+    found = pool(estimates) if not any(each.bound(name) for each in sessions) else None
+    if found is None or found.sessions_count < LEAST_SESSIONS:
+        return own.capacity(name), 1
+    return found.further, found.sessions_count
+
+
+def _ratio(sessions: Sequence[_Family], first: str, second: str, systems_count: int) -> tuple[Interval, Pooled | None]:
+    """Return the capacity of one system over that of another, and that of all sessions; None where these do not count."""
+    both = [each for each in sessions if each.count(first) and each.count(second)]
+    alone = [each.ratio(first, second, 2) for each in both] if len(both) > 1 else []
+    bounds = any(each.bound(name) for each in both for name in (first, second))
+    found = None if bounds else pool([Estimate(each.interval, each.blocks_count) for each in alone])
+    if found is None or found.sessions_count < LEAST_SESSIONS:
+        return sessions[-1].ratio(first, second, systems_count).interval, None
+    return found.further, found
+
+
+def session_ratio(session: Searches, base: str, goal: str, first: str, second: str) -> float:
+    """Return the capacity of one system over that of another in one session; NaN where a launch of either is missing."""
+    found = _family_of(session, base, goal)
+    return found.ratio(first, second, 2).interval.value if found.count(first) and found.count(second) else math.nan
+
+
+def _family_of(session: Searches, base: str, goal: str) -> _Family:
+    rows = session.launches
+    return _Family(rows[(rows["base_workload"] == base) & (rows["objective"] == goal)])
 
 
 def _bound(sides: set[Bound]) -> Bound:
     """Return how to read a number to which several bounds contributed."""
     said = sides - {""}
     return said.pop() if len(said) == 1 else "unknown" if said else ""
-
-
-def _compare(met: Sides, failed: Sides, first: str, second: str, systems_count: int) -> Comparison:
-    """Compare two systems block by block; each end of the interval takes the rates that move it outwards."""
-    value = compare_sides(met[first], met[second], systems_count)
-    low = compare_sides(met[first], failed[second], systems_count).interval
-    high = compare_sides(failed[first], met[second], systems_count).interval
-    return Comparison(_widened(value.interval, low, high), value.p_value, value.blocks_count)
 
 
 def _widened(value: Interval, *ends: Interval) -> Interval:
@@ -168,19 +204,17 @@ def _widened(value: Interval, *ends: Interval) -> Interval:
     )
 
 
-def _missing(
-    manifest: RunManifest, launches: pd.DataFrame, trials: pd.DataFrame, failures: pd.DataFrame
-) -> Iterator[Row]:
+def _missing(manifest: RunManifest, own: Searches, failures: pd.DataFrame) -> Iterator[Row]:
     """Yield a row for each planned search that has no launch, with the reason."""
-    known = set(launches[["base_workload", "system"]].itertuples(index=False, name=None))
+    known = set(own.launches[["base_workload", "system"]].itertuples(index=False, name=None))
     for system, label in manifest.cells:
         workload = manifest.workloads[label]
         base = workload.base_label
         if not workload.shape.objectives or (base, system) in known:
             continue
-        own = failures[(failures["system"] == system) & (failures["base_workload"] == base)]
-        searched = _made(trials, own, base, system)
-        why = str(own["message"].iloc[0]) if len(own) else _VOID if searched else "not searched"
+        failed = failures[(failures["system"] == system) & (failures["workload"] == label)]
+        why = _VOID if own.made.get((base, system)) else "not searched"
+        why = str(failed["message"].iloc[0]) if len(failed) else why
         why = manifest.nonconforming.get(manifest.systems[system].build, why)
         for text in workload.shape.objectives:
             yield {
@@ -189,16 +223,5 @@ def _missing(
                 "system": system,
                 "status": f"failed: {why}",
                 "launches_count": 0,
+                "sessions_count": 1,
             }
-
-
-def _made(trials: pd.DataFrame, failures: pd.DataFrame, base: str, system: str) -> int:
-    """Return the launches of which a search was begun; `failures` are those of searches."""
-    rows = (trials[trials["kind"] == SEARCH_WINDOW], failures)
-    return len(
-        {
-            block
-            for own in rows
-            for block in own.loc[(own["base_workload"] == base) & (own["system"] == system), "block"]
-        }
-    )

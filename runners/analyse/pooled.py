@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from runners.analyse.comparisons import Place, compare_sides, launches_by_cell
+from runners.analyse.searches import Searches
 from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, Workload
 from runners.stats.estimates import UNKNOWN, Comparison, as_columns, interval_columns, interval_in, p_value_of
 from runners.stats.pooling import LEAST_SESSIONS, Estimate, pool
@@ -55,6 +56,7 @@ class Session(Launches):
     run_id: str
     started_at: str
     cells: pd.DataFrame
+    searches: Searches
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
+from runners.analyse.searches import Searches, searches
 from runners.analyse.tables import Tables
+from runners.analyse.usage import read_builds
 from runners.core.records import System, Workload
 from runners.core.run_manifest import Facts, RunManifest
 from runners.machine.topology import parse_cpu_list
@@ -45,6 +48,16 @@ class RunRecord:
     def trials(self) -> pd.DataFrame:
         """Return the windows, one row each."""
         return self.tables.trials
+
+    @cached_property
+    def builds(self) -> pd.DataFrame:
+        """Return the timed builds; see :func:`runners.analyse.usage.read_builds`."""
+        return read_builds(self.run)
+
+    @cached_property
+    def searches(self) -> Searches:
+        """Return the searches of this run's session; see :func:`runners.analyse.searches.searches`."""
+        return searches(self.manifest, self.trials, self.tables.failures)
 
     @property
     def baseline(self) -> str:

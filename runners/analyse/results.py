@@ -18,7 +18,6 @@ from runners.analyse.fixed_rates import Latencies, build_levels, latencies_of, r
 from runners.analyse.kept_tables import run_tables
 from runners.analyse.published import figures, published_values
 from runners.analyse.recorded import RunRecord
-from runners.analyse.usage import read_builds
 from runners.core.load import ERRORS_TOLERANCE
 from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Interval, Row
 from runners.stats.estimates import interval_columns
@@ -44,7 +43,7 @@ class Results(RunRecord):
     def over(self, others: tuple[pooled.Session, ...], before: pooled.SpreadBefore | None = None) -> Results:
         """Return the results of this run over its own and other sessions; what is known of its own is not estimated again."""
         found = replace(self, others=others, before=before)
-        found.__dict__.update({name: getattr(self, name) for name in ("throughputs", "own_cells")})
+        found.__dict__.update({name: getattr(self, name) for name in ("throughputs", "own_cells", "searches")})
         return found
 
     @property
@@ -55,7 +54,9 @@ class Results(RunRecord):
     @cached_property
     def session(self) -> pooled.Session:
         """Return the run alone, as one session."""
-        return pooled.Session(self.throughputs, self.run.run_id, self.manifest.started_at, self.own_cells)
+        return pooled.Session(
+            self.throughputs, self.run.run_id, self.manifest.started_at, self.own_cells, self.searches
+        )
 
     @cached_property
     def throughputs(self) -> pd.Series:
@@ -92,8 +93,10 @@ class Results(RunRecord):
 
     @cached_property
     def capacities(self) -> pd.DataFrame:
-        """Return the capacities; see :func:`runners.analyse.capacities.build_capacities`."""
-        return build_capacities(self.manifest, self.trials, self.tables.failures)
+        """Return the capacities over all sessions; see :func:`runners.analyse.capacities.build_capacities`."""
+        return build_capacities(
+            self.manifest, self.searches, self.tables.failures, [each.searches for each in self.others]
+        )
 
     @property
     def fixed_rate(self) -> list[str]:
@@ -211,11 +214,6 @@ class Results(RunRecord):
     def published(self) -> pd.DataFrame:
         """Return the published values for the cells of this run, from another machine."""
         return published_values(self.cells)
-
-    @cached_property
-    def builds(self) -> pd.DataFrame:
-        """Return the timed builds; see :func:`runners.analyse.usage.read_builds`."""
-        return read_builds(self.run)
 
     @property
     def published_amounts(self) -> pd.DataFrame:

@@ -38,9 +38,19 @@ def compatible(a: RunManifest, b: RunManifest) -> bool:
     return alike and not any(map(_matters, differences(a, b)))
 
 
+def same_hardware(a: RunManifest, b: RunManifest) -> bool:
+    """Return whether two runs of any experiments were measured on the same CPUs with the same memory; as above it may differ by 2 %."""
+    alike = all(a.machine.get(name) == b.machine.get(name) for name in ("cpu", "cpus_count"))
+    return alike and _same_memory(*(int(each.machine.get("memory_bytes", 0)) for each in (a, b)))
+
+
+def _same_memory(a_bytes: int, b_bytes: int) -> bool:
+    return abs(a_bytes - b_bytes) <= _SAME_MEMORY * a_bytes
+
+
 def _matters(found: Difference) -> bool:
     if found.field == _MEMORY and found.a.isdigit() and found.b.isdigit():
-        return abs(int(found.a) - int(found.b)) > _SAME_MEMORY * int(found.a)
+        return not _same_memory(int(found.a), int(found.b))
     return not found.allowed or f"{found.field}.".startswith(_MEASURED)
 
 
@@ -73,7 +83,7 @@ def _of_this_machine(run: Run) -> list[Known]:
     return complete_runs(run.experiment, run.base, reference=is_reference(run.run_id))
 
 
-def _others(results: Results, until: str = "") -> list[Known]:
+def other_sessions(results: Results, until: str = "") -> list[Known]:
     """Return the other sessions of a run's measurement, the oldest first; `until`: only those that began before."""
     return [
         each
@@ -91,7 +101,7 @@ def with_sessions(results: Results, until: str = "") -> Results:
     """
     if OWN_SESSION_ONLY in os.environ:
         return results
-    others = tuple(each.session for each in usable(_others(results, until)))
+    others = tuple(each.session for each in usable(other_sessions(results, until)))
     return results.over(others, None if others else _before(results))
 
 
@@ -172,7 +182,7 @@ class CostSpread:
 
 def cost_spread(results: Results) -> CostSpread:
     """Return the costs in this run and in the newest other sessions of its measurement."""
-    newest = _others(results)[:-MOST_SESSIONS:-1]
+    newest = other_sessions(results)[:-MOST_SESSIONS:-1]
     costs = [_costs(each) for each in (results, *usable(newest))]
     return CostSpread(pd.concat(costs, ignore_index=True), sum(not each.empty for each in costs))
 

@@ -73,7 +73,7 @@ def ratios_to_leader(summary: Mapping[str, Any], *, own: bool = False) -> list[R
             _objective(row),
             row["system"],
             row["leader"],
-            interval_of(row["ratio"]),
+            interval_of(row[quantity]),
             row["launches_count"],
             row["ratio_bound"],
         )

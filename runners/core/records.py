@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 TRIAL_SCHEMA = "wrkbook.trial/12"
 RUN_SCHEMA = "wrkbook.run/12"
-SUMMARY_SCHEMA = "wrkbook.summary/7"
+SUMMARY_SCHEMA = "wrkbook.summary/8"
 COMPARISON_SCHEMA = "wrkbook.comparison/2"
 
 CONTROL = "control"

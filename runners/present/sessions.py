@@ -13,9 +13,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from runners.analyse.capacities import session_ratio
+from runners.analyse.fixed_rates import base_titles
 from runners.analyse.pooled import ratio_over
 from runners.analyse.results import Results
 from runners.analyse.session_record import FORWARD, LEFT_OUT, session_record
+from runners.core.parameter_values import objective
 from runners.core.project import experiments
 from runners.core.units import RATIOS, quantity, shortlist
 from runners.present.kit.frames import leaders, ordered, without_control, workload_title
@@ -42,13 +45,31 @@ def figure(results: Results) -> Chart | None:
     """Return the chart of sessions: each as a point, their mean with its interval, and the band of a further one; None without others."""
     workload = shown_workload(results.comparisons)
     rows = leaders(results.comparisons, workload)
-    rows = rows[rows["sessions_count"] > 1].rename(columns={"system_a": "system"})
-    return _drawn(results, by_value(rows, "ratio"), workload) if len(rows) else None
+    rows = rows[rows["sessions_count"] > 1].rename(columns={"system_a": "system", "system_b": "leader"})
+    if len(rows):
+        points = {row.system: _throughputs(results, row.system, row.leader, workload) for row in rows.itertuples()}
+        return _drawn(results, by_value(rows, "ratio"), workload_title(results.cells, workload), points)
+    return _of_capacities(results)
+
+
+def _of_capacities(results: Results) -> Chart | None:
+    """Return the same for the capacities of the first workload under the first objective; None where no ratio is over sessions."""
+    found = without_control(results.capacities).dropna(subset=["between_ratio"])
+    if found.empty:
+        return None
+    base, goal = found[["base_workload", "objective"]].iloc[0]
+    rows = found[(found["base_workload"] == base) & (found["objective"] == goal)]
+    points = {
+        row.system: [session_ratio(each.searches, base, goal, row.system, row.leader) for each in results.sessions]
+        for row in rows.itertuples()
+    }
+    title = f"{base_titles(results.manifest)[base]}: capacity at {objective(goal).title}"
+    return _drawn(results, by_value(rows, "ratio"), title, points)
 
 
 @themed
-def _drawn(results: Results, rows: pd.DataFrame, workload: str) -> Chart:
-    leader, count = str(rows["system_b"].iloc[0]), int(rows["sessions_count"].max())
+def _drawn(results: Results, rows: pd.DataFrame, title: str, points: Mapping[str, Sequence[float]]) -> Chart:
+    leader, count = str(rows["leader"].iloc[0]), int(rows["sessions_count"].max())
     enough = count >= LEAST_SESSIONS
     handles = [
         Line2D([], [], color=INK, marker="o", markersize=4, linestyle="", label="session, oldest on top"),
@@ -57,7 +78,7 @@ def _drawn(results: Results, rows: pd.DataFrame, workload: str) -> Chart:
     ]
     band = "" if enough else f" No band below {LEAST_SESSIONS} sessions."
     chart, axes = panels(
-        [workload_title(results.cells, workload)],
+        [title],
         [len(rows)],
         title=f"{count} sessions: the ratio to {leader} in each",
         caption=f"Points: how far a session's ratio lies from {'the mean' if enough else 'that of this session'}.{band}",
@@ -70,8 +91,10 @@ def _drawn(results: Results, rows: pd.DataFrame, workload: str) -> Chart:
     )
     ax, style_of = axes[0], styles(results.cells)
     # Logarithms, so that a half and a double are as far away.
-    points = {row.system: _points(results, row.system, leader, workload) for row in rows.itertuples()}
-    off = {row.system: [_percent(each, row.ratio) for each in points[row.system]] for row in rows.itertuples()}
+    off = {
+        row.system: [_percent(each, row.ratio) for each in points[row.system] if not math.isnan(each)]
+        for row in rows.itertuples()
+    }
     ends = (
         [_percent(end, row.ratio) for row in rows.itertuples() for end in (row.ratio_low, row.ratio_high)]
         if enough
@@ -92,10 +115,9 @@ def _percent(ratio: float, mean: float) -> float:
     return 100 * math.log(ratio / mean)
 
 
-def _points(results: Results, system: str, leader: str, workload: str) -> list[float]:
-    """Return the ratio of each session, the oldest first; those that have none are left out."""
-    found = [ratio_over([each], (system, workload), (leader, workload)).own for each in results.sessions]
-    return [each.value for each in found if not math.isnan(each.value)]
+def _throughputs(results: Results, system: str, leader: str, workload: str) -> list[float]:
+    """Return the ratio of the throughputs in each session, the oldest first; NaN where one has none."""
+    return [ratio_over([each], (system, workload), (leader, workload)).own.value for each in results.sessions]
 
 
 def _row(ax: Axes, place: int, row: dict[Any, Any], off: Sequence[float], style: Style, *, enough: bool) -> None:

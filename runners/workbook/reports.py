@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -47,7 +48,8 @@ def write_run_report(folder: Path, summary: RunSummary) -> Path:
 def _measured(summary: RunSummary) -> str:
     """Return how much was measured: in the run itself, and in how many other sessions that its numbers are of, too."""
     own = f"{summary['blocks_count']} blocks, {format_duration(summary['measured_s'])}"
-    rows = [*summary["cells"], *summary["comparisons"]]
+    known: Mapping[str, Any] = summary  # that of 08 has capacities, too
+    rows = [*summary["cells"], *summary["comparisons"], *known.get("capacities", [])]
     others = max((row["sessions_count"] for row in rows), default=1) - 1
     return f"{own}, and {others} more session{'s' if others > 1 else ''}" if others > 0 else own
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
-from runners.analyse.capacities import build_capacities, confirmations, launch_capacities
+from runners.analyse.capacities import build_capacities
+from runners.analyse.searches import confirmations, launch_capacities, searches
 from runners.core.parameter_values import objective
 from runners.core.records import CONTROL
 from runners.generators.paceload import Paceload
@@ -44,7 +45,14 @@ def searched(service_rps, highest_rps, steps=12, **about):
 
 
 def built(*windows):
-    return build_capacities(manifest(baseline="a"), pd.DataFrame(windows), FAILURES).set_index("system")
+    return over([windows])
+
+
+def over(sessions):
+    """The capacities over sessions, each a list of windows; the last is the run's own."""
+    plan = manifest(baseline="a")
+    *others, own = (searches(plan, pd.DataFrame(windows), FAILURES) for windows in sessions)
+    return build_capacities(plan, own, FAILURES, others).set_index("system")
 
 
 @given(st.floats(5_000, 200_000), st.floats(0.3, 0.99) | st.floats(1.01, 3.0))

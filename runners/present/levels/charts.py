@@ -163,11 +163,13 @@ def capacities(results: Results) -> Chart:
     titles, goals = base_titles(results.manifest), _objectives(results)
     bases, look = ordered(results.cells["base_workload"]), styles(results.cells)
     bases = [base for base in bases if (frame["base_workload"] == base).any()]
+    further = " of a further session" if frame["sessions_count"].max() > 1 else ""
     chart, axes = panels(
         [titles[base] for base in bases],
         [frame.loc[frame["base_workload"] == base, "system"].nunique() for base in bases],
         title="Capacity under an objective: the largest rate that keeps the response times within it",
-        caption="Mean over launches; whiskers: 95 % interval, with the step of the search. Labels: the objectives in this order.\n"
+        caption=f"Mean over launches; whiskers: 95 % interval{further}, with the step of the search. "
+        "Labels: the objectives in this order.\n"
         "▶ at least: no tried rate failed. ◀ at most: a launch met it at no tried rate.",
         description=f"Dot chart of capacities. {_largest(frame, titles)}",
         row_in=0.36,

@@ -15,10 +15,10 @@ from runners.core.records import CONTROL
 from runners.core.units import RATIOS, TIMES, amount, format_half_width
 from runners.present.how_sure import validity
 from runners.present.kit.decision import Column, decision_table as table_of, estimates, value_cell
-from runners.present.kit.frames import inverse, without_control
+from runners.present.kit.frames import inverse, ordered, without_control
 from runners.present.kit.markup import Cell, Fragment, joined
 from runners.present.kit.theme import Chart
-from runners.present.kit.wording import PER_SECOND
+from runners.present.kit.wording import PER_SECOND, few
 from runners.present.levels import charts, sentences
 from runners.stats.verdicts import band
 
@@ -124,12 +124,19 @@ def _intervals(results: Results) -> str:
     widths = ((rows["capacity_high_rps"] - rows["capacity_low_rps"]) / 2 / rows["capacity_rps"]).dropna()
     if widths.empty:
         return "No capacity of this run has an interval."
-    said = (
-        f"Intervals are 95 % and cover this session only; the widest of a capacity is {format_half_width(widths.max())}"
-    )
+    said = f"Intervals are 95 % and {_cover(rows)}; the widest of a capacity is {format_half_width(widths.max())}"
     control = results.capacities[results.capacities["system"] == CONTROL]
     far = pd.concat([control["ratio_high"], 1 / control["ratio_low"]]).max() - 1
     return f"{said}; noise band {format_half_width(band(far))}." if pd.notna(far) else f"{said}."
+
+
+def _cover(rows: pd.DataFrame) -> str:
+    """Return which sessions the intervals of capacities cover: a bound is that of its own session."""
+    count = int(rows["sessions_count"].max())
+    if count == 1:
+        return "cover this session only"
+    alone = few(ordered(rows.loc[rows["sessions_count"] == 1, "system"]))
+    return f"cover one further session ({count} so far){f', of {alone} this one only' if alone else ''}"
 
 
 def summary(results: Results, cost_spread: CostSpread | None = None) -> dict[str, Any]:
@@ -147,24 +154,47 @@ def summary(results: Results, cost_spread: CostSpread | None = None) -> dict[str
     return found
 
 
-_CAPACITY = {"capacity_rps": "capacity_{}_rps", "ratio": "ratio_{}", "cpus_count": "cpus_{}_count"}
+_CAPACITY = {
+    "capacity_rps": "capacity_{}_rps",
+    "ratio": "ratio_{}",
+    "own_ratio": "own_ratio_{}",
+    "cpus_count": "cpus_{}_count",
+}
 _LEVEL = {name: name.replace("_s", "_{}_s") for name in ("p50_s", "p99_s", "p99_9_s")} | {
     "cpu_per_request_s": "cpu_per_request_{}_s"
 }
-_PLAIN: tuple[str, ...] = (
-    "base_workload",
-    "system",
-    "workload",
-    "objective",
-    "status",
-    "share",
-    "share_of",
-    "own_share",
-    "offered_rps",
-    "saturated",
+_PLAIN = (
+    *(
+        "base_workload",
+        "system",
+        "workload",
+        "objective",
+        "status",
+        "share",
+        "share_of",
+        "own_share",
+        "offered_rps",
+        "saturated",
+    ),
+    *(
+        "achieved_fraction",
+        "launches_count",
+        "launches_made_count",
+        "sessions_count",
+        "between_ratio",
+        "leader",
+        "verdict",
+        "bound",
+    ),
+    *(
+        "ratio_bound",
+        "held_count",
+        "confirmations_count",
+        "confirmed_rps",
+        "cpu_user_per_request_s",
+        "cpu_system_per_request_s",
+    ),
 )
-_PLAIN += ("achieved_fraction", "launches_count", "launches_made_count", "leader", "verdict", "bound", "ratio_bound")
-_PLAIN += ("held_count", "confirmations_count", "confirmed_rps", "cpu_user_per_request_s", "cpu_system_per_request_s")
 
 
 def _records(frame: pd.DataFrame, intervals: Mapping[str, str]) -> Sequence[dict[str, Any]]:

@@ -142,7 +142,8 @@ def confirmed(results: Results) -> str:
     held, tried = int(rows["held_count"].sum()), int(rows["confirmations_count"].sum())
     lost = rows[rows["held_count"] < rows["confirmations_count"]]
     names = few(ordered(lost["system"]))
-    said = f"Fresh launches at the low ends of the intervals held in {held} of {tried} windows"
+    whose = "the intervals" if rows["sessions_count"].max() == 1 else "each session's intervals"
+    said = f"Fresh launches at the low ends of {whose} held in {held} of {tried} windows"
     return sentence(said, f"; not in all: {names}" if names else "")
 
 

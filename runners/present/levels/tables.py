@@ -29,7 +29,7 @@ def capacities(results: Results) -> Fragment:
     heads = [
         ("system", "n: launches used/made"),
         ("capacity", "requests/s, 95 % interval"),
-        ("of the leader's", "intervals hold together"),
+        ("of the leader's", "of a further session" if frame["sessions_count"].max() > 1 else "intervals hold together"),
         ("it is", "by this interval"),
         ("confirmed", "windows of fresh launches"),
         ("CPU", "per request at half load"),
