@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from runners.analyse.capacities import session_ratio
 from runners.analyse.fixed_rates import base_titles
@@ -31,6 +31,7 @@ from runners.store.ledger import is_reference
 
 _APART = 0.7  # of a row's height, between the first session and the last
 _BAND = 0.8
+_MOST_PERCENT = 25.0  # that a logarithm and a percentage are about the same
 _ENDS = ("ratio_low", "ratio_high", "mean_ratio_low", "mean_ratio_high")
 
 
@@ -63,7 +64,7 @@ def _of_capacities(results: Results) -> Chart | None:
         row.system: [session_ratio(each.searches, base, goal, row.system, row.leader) for each in results.sessions]
         for row in rows.itertuples()
     }
-    title = f"{base_titles(results.manifest)[base]}: capacity at {objective(goal).title}"
+    title = f"{base_titles(results.manifest)[base]} at {objective(goal).title}"
     return _drawn(results, by_value(rows, "ratio"), title, points)
 
 
@@ -107,7 +108,11 @@ def _drawn(results: Results, rows: pd.DataFrame, title: str, points: Mapping[str
     for place, row in enumerate(rows.to_dict("records")):
         _row(ax, place, row, off[row["system"]], style_of[row["system"]], enough=enough)
     name_rows(ax, list(rows["system"]))
-    ax.set_xlabel("% from the mean" if enough else "% from this session")
+    middle = "the mean" if enough else "this session"
+    if reach > _MOST_PERCENT:
+        # As a factor: on a logarithm, 150 % less is nothing that there is.
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{math.exp(percent / 100):.2g} ×"))
+    ax.set_xlabel(f"as a multiple of {middle}" if reach > _MOST_PERCENT else f"% from {middle}")
     return chart
 
 

@@ -120,9 +120,10 @@ def test_the_order_of_other_sessions_changes_nothing(order):
 QUEUES = {"decode-10": {"fast+a": 40_000.0, "slow+b": 10_000.0}}
 
 
-def measured(folder, place, run_id=""):
-    """A session, `place` hours after the first, at its own speed."""
-    queues = {label: {system: rate * SPEEDS[place] for system, rate in own.items()} for label, own in QUEUES.items()}
+def measured(folder, place, run_id="", share=1.0):
+    """A session, `place` hours after the first, at its own speed; the slow system at a `share` of that."""
+    speeds = {"fast+a": SPEEDS[place], "slow+b": SPEEDS[place] * share}
+    queues = {label: {system: rate * speeds[system] for system, rate in own.items()} for label, own in QUEUES.items()}
     started = {"started_at": f"2026-01-01T{place:02d}:00:00+00:00", "machine": MACHINE}
     return loaded.run_of(
         folder,
@@ -185,6 +186,14 @@ def test_the_figure_has_a_point_for_the_ratio_of_each_session(ledger, results):
     ratios = [session_ratio(each.searches, "decode-10", GOAL.text, "slow+b", "fast+a") for each in results.sessions]
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
     assert points == pytest.approx([100 * math.log(ratio / row["ratio"]) for ratio in ratios])
+
+
+def test_sessions_that_are_far_apart_are_drawn_as_factors(tmp_path):
+    runs = [measured(tmp_path, place, share=share) for place, share in enumerate((1.0, 2.0, 0.6))]
+    (ax,) = figure(with_sessions(analyse(runs[-1]))).axes
+    factors = [ax.xaxis.get_major_formatter()(100 * math.log(factor), 0) for factor in (0.5, 1.0, 2.0)]
+    assert factors == ["0.5 ×", "1 ×", "2 ×"]
+    assert ax.get_xlabel() == "as a multiple of the mean"
 
 
 def test_other_reports_quote_the_capacity_over_all_sessions(ledger, results):

@@ -75,6 +75,7 @@ def test_the_figure_has_a_point_for_each_session_and_the_band_of_a_further_one(s
     assert [band.get_x(), band.get_x() + band.get_width()] == pytest.approx(ends)
     points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
     assert points == pytest.approx([100 * math.log(share / row["ratio"]) for share in SHARES], abs=0.5)
+    assert ax.get_xlabel() == "% from the mean"
     diamond = next(line for line in ax.lines if line.get_marker() == "D")
     assert diamond.get_xdata()[0] == 0
 

@@ -28,7 +28,7 @@ from runners.core.units import (
 )
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.lines import direct_labels, durations, height_of, rows_for, upright
-from runners.present.kit.rows import axis_end, drawn, from_zero, name_rows, point
+from runners.present.kit.rows import axis_end, beside, drawn, from_zero, name_rows, point
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, INK, MARKERS, QUIET, Chart, Style, mixed, panels, styles, themed
 
@@ -185,8 +185,7 @@ def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: M
     ends = frame[["capacity_rps", "capacity_low_rps", "capacity_high_rps"]].astype(float).to_numpy()
     top = axis_end(ends[:, 0], [max(drawn(*each)) for each in ends])
     factor, unit = unit_of(top, RATES)
-    # Room for the values of all objectives.
-    from_zero(ax, top / factor * (1 + 0.16 * len(goals)), unit)
+    from_zero(ax, top / factor, unit)
     middle = (len(goals) - 1) / 2
     for row, system in enumerate(systems):
         own = frame[frame["system"] == system].set_index("objective")
@@ -207,13 +206,9 @@ def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: M
 
 
 def _values(ax: Axes, row: int, system: str, own: pd.DataFrame, factor: float) -> None:
-    """Write the capacities of one system beside its last mark, the first objective first."""
+    """Write the capacities of one system beside its row, the first objective first."""
     said = [f"{_SIGNS.get(str(each.bound), '')}{significant(each.capacity_rps / factor)}" for each in own.itertuples()]
-    ends = own[["capacity_rps", "capacity_low_rps", "capacity_high_rps"]].astype(float).to_numpy()
-    end = axis_end(ends[:, 0], [max(drawn(*each)) for each in ends]) / factor
-    words: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 8.5}
-    color = QUIET if system == CONTROL else INK
-    mark(ax.annotate("  ·  ".join(said), (end, row), xytext=(16, 0), color=color, **words), system)
+    beside(ax, row, "  ·  ".join(said), QUIET if system == CONTROL else INK, system)
 
 
 def _largest(frame: pd.DataFrame, titles: Mapping[str, str]) -> str:
