@@ -23,7 +23,7 @@ from runners.core.project import experiments
 from runners.core.units import RATIOS, quantity, shortlist
 from runners.present.kit.frames import leaders, ordered, without_control, workload_title
 from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.kit.rows import beside, by_value, name_rows
+from runners.present.kit.rows import beside, by_value, log_ticks, name_rows
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import INK, PAPER, QUIET, Chart, Style, mixed, panels, styles, themed
 from runners.stats.pooling import LEAST_SESSIONS
@@ -31,7 +31,7 @@ from runners.store.ledger import is_reference
 
 _APART = 0.7  # of a row's height, between the first session and the last
 _BAND = 0.8
-_MOST_PERCENT = 25.0  # that a logarithm and a percentage are about the same
+_MOST_PERCENT = 50.0  # that a logarithm and a percentage are about the same
 _ENDS = ("ratio_low", "ratio_high", "mean_ratio_low", "mean_ratio_high")
 
 
@@ -111,7 +111,8 @@ def _drawn(results: Results, rows: pd.DataFrame, title: str, points: Mapping[str
     middle = "the mean" if enough else "this session"
     if reach > _MOST_PERCENT:
         # As a factor: on a logarithm, 150 % less is nothing that there is.
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{math.exp(percent / 100):.2g} ×"))
+        ax.set_xticks([_percent(factor, 1.0) for factor in log_ticks(math.exp(-reach / 100), math.exp(reach / 100))])
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{math.exp(percent / 100):.3g} ×"))
     ax.set_xlabel(f"as a multiple of {middle}" if reach > _MOST_PERCENT else f"% from {middle}")
     return chart
 

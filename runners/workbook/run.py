@@ -100,7 +100,11 @@ def run(
     left, reports, started = shared, [], time.monotonic()
     for place, name in enumerate(names):
         rest_s = (time.monotonic() - started) / place * (len(names) - place) if place else 0.0
-        rest = f"; at the pace so far, this and the rest take about {format_duration(rest_s)}" if place else ""
+        rest = (
+            f"; at the pace so far, this and the rest take about {format_duration(max(1, round(rest_s)))}"
+            if place
+            else ""
+        )
         print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}{rest}", file=sys.stderr, flush=True)
         known = Run(name, run_id)
         before = _measured_minutes(known)
