@@ -162,8 +162,10 @@ def test_the_report_says_what_its_intervals_cover(ledger, results):
     assert all(words_count(text) <= MOST_WORDS for text in said)
     assert "95 % interval of a further session, with" in charts.capacities(results).caption
     assert "of a further session" in tables.capacities(results).html
+    assert "each session at its own rate" in tables.capacities(results).html
     alone = analyse(ledger[0])
     assert report.how_sure(alone)[0].startswith("Intervals are 95 % and cover this session only;")
+    assert "at its own rate" not in tables.capacities(alone).html
     assert "further session" not in charts.capacities(alone).caption + tables.capacities(alone).html
 
 

@@ -91,7 +91,8 @@ def _confirmed(row: Mapping[str, Any]) -> Cell:
         return Cell("–", "not tried", "muted")
     held, tried = int(row["held_count"]), int(row["confirmations_count"])
     rate = amount(row["confirmed_rps"], RATES).replace(" requests/s", "/s")
-    return Cell(f"{held} of {tried}", f"at {rate}", "good" if held == tried else "warn")
+    where = f"at {rate}" if row["sessions_count"] == 1 else "each session at its own rate"
+    return Cell(f"{held} of {tried}", where, "good" if held == tried else "warn")
 
 
 def _cpus(row: Mapping[str, Any]) -> Cell:
