@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -35,9 +35,9 @@ class Searches:
         (base_workload, system) → launches of which a search was begun.
     """
 
-    launches: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*KEYS, "block", *_FOUND]))
-    confirmed: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=[*KEYS, *CONFIRMED]))
-    made: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    launches: pd.DataFrame
+    confirmed: pd.DataFrame
+    made: Mapping[tuple[str, str], int]
 
 
 def searches(manifest: RunManifest, trials: pd.DataFrame, failures: pd.DataFrame) -> Searches:
