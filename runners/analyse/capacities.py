@@ -42,7 +42,7 @@ def build_capacities(
     """Return a row for each workload, objective and system: the capacity, and how it compares with the leader's.
 
     From `LEAST_SESSIONS` on that have it, a capacity or a ratio is the mean over sessions, with the interval of one further session.
-    A capacity that one of the sessions knows only as a bound stays that of the run's own session.
+    What one of these sessions knows only as a bound is a bound.
 
     Parameters
     ----------
@@ -137,13 +137,15 @@ def _family(sessions: Sequence[_Family], baseline: str) -> Iterator[Row]:
     systems = [name for name in own.systems if name != CONTROL]
     leader = max(systems, key=lambda name: capacities[name][0].value) if systems else ""
     # Two bounds have no ratio.
+    free = [each for each in sessions if not (each.bound(CONTROL) or each.bound(baseline))]
     both = {CONTROL, baseline} <= set(own.systems) and not (own.bound(CONTROL) or own.bound(baseline))
-    control = _ratio(sessions, CONTROL, baseline, 2)[0] if both else None
+    control = _ratio(free, CONTROL, baseline, 2)[0] if both else None
     floor = noise_floor(control) if control else math.nan
     for name in sorted(own.systems, key=lambda name: (name == CONTROL, -capacities[name][0].value)):
         estimate, count = capacities[name]
-        row: Row = {"system": name, "leader": leader, "bound": own.bound(name), "sessions_count": count}
-        row["launches_count"] = sum(each.count(name) for each in (sessions if count > 1 else [own]))
+        of = sessions if count > 1 else [own]
+        row: Row = {"system": name, "leader": leader, "bound": _bound_over(of, name), "sessions_count": count}
+        row["launches_count"] = sum(each.count(name) for each in of)
         row |= as_columns(estimate, "capacity", "_rps") | {"verdict": "", "ratio_bound": ""}
         if name == CONTROL:
             row |= as_columns(control, "ratio") if control else {}
@@ -151,7 +153,8 @@ def _family(sessions: Sequence[_Family], baseline: str) -> Iterator[Row]:
             row |= {"ratio": 1.0, "own_ratio": 1.0}
         else:
             found, pooled = _ratio(sessions, name, leader, len(systems))
-            side = _bound({own.bound(name), _OPPOSITE.get(own.bound(leader), own.bound(leader))})
+            bounds = [_bound_over(sessions if pooled else [own], each) for each in (name, leader)]
+            side = _bound({bounds[0], _OPPOSITE.get(bounds[1], bounds[1])})
             row |= as_columns(found, "ratio") | {"ratio_bound": side, "verdict": verdict(found, floor, side)}
             row |= as_columns(own.ratio(name, leader, len(systems)).interval, "own_ratio")
             if pooled:
@@ -163,18 +166,17 @@ def _capacity(sessions: Sequence[_Family], name: str) -> tuple[Interval, int]:
     """Return the capacity of a system, and the number of sessions that it is of."""
     own = sessions[-1]
     estimates = [Estimate(each.capacity(name), each.count(name)) for each in sessions if each.count(name)]
-    found = pool(estimates) if not any(each.bound(name) for each in sessions) else None
+    found = pool(estimates)
     if found is None or found.sessions_count < LEAST_SESSIONS:
         return own.capacity(name), 1
     return found.further, found.sessions_count
 
 
 def _ratio(sessions: Sequence[_Family], first: str, second: str, systems_count: int) -> tuple[Interval, Pooled | None]:
-    """Return the capacity of one system over that of another, and that of all sessions; None where these do not count."""
+    """Return the capacity of one system over that of another, and that of all sessions; None where these are too few."""
     both = [each for each in sessions if each.count(first) and each.count(second)]
     alone = [each.ratio(first, second, 2) for each in both] if len(both) > 1 else []
-    bounds = any(each.bound(name) for each in both for name in (first, second))
-    found = None if bounds else pool([Estimate(each.interval, each.blocks_count) for each in alone])
+    found = pool([Estimate(each.interval, each.blocks_count) for each in alone])
     if found is None or found.sessions_count < LEAST_SESSIONS:
         return sessions[-1].ratio(first, second, systems_count).interval, None
     return found.further, found
@@ -189,6 +191,11 @@ def session_ratio(session: Searches, base: str, goal: str, first: str, second: s
 def _family_of(session: Searches, base: str, goal: str) -> _Family:
     rows = session.launches
     return _Family(rows[(rows["base_workload"] == base) & (rows["objective"] == goal)])
+
+
+def _bound_over(sessions: Sequence[_Family], name: str) -> Bound:
+    """Return how to read a capacity over sessions: as a bound where it is one in any of them."""
+    return _bound({each.bound(name) for each in sessions})
 
 
 def _bound(sides: set[Bound]) -> Bound:

@@ -1,4 +1,4 @@
-"""Capacities over sessions: from three on, the interval is that of a further session, and a bound stays that of its own."""
+"""Capacities over sessions: from three on, the interval is that of a further session, and a bound in one session is a bound over all."""
 
 import math
 import random
@@ -90,14 +90,29 @@ def test_one_and_two_sessions_say_what_their_own_launches_say():
     assert over(each[:2])["between_ratio"].isna().all()
 
 
-def test_a_capacity_that_one_session_knows_only_as_a_bound_is_that_of_its_own_session():
-    each = [session(place, a=20_000.0, b=9_000.0) for place in range(3)]
-    each[0] = session(0, highest_rps=15_000.0, a=20_000.0, b=9_000.0)
-    found, own = over(each), over(each[-1:])
-    assert found["sessions_count"].to_dict() == {"a": 1, "b": 3}
-    assert found.loc["a", "capacity_rps"] == own.loc["a", "capacity_rps"]
-    assert found.loc["b", "ratio"] == own.loc["b", "ratio"]
-    assert math.isnan(found.loc["b", "between_ratio"])
+def test_what_one_session_knows_only_as_a_bound_is_a_bound_over_all():
+    each = [session(place, a=20_000.0, b=9_000.0) for place in range(4)]
+    free = over(each)
+    each[0][:] = [*session(0, a=20_000.0, b=9_000.0, launches=1), *late_above(15_000.0, a=20_000.0, b=9_000.0)]
+    found = over(each)
+    assert found["sessions_count"].to_dict() == {"a": 4, "b": 4}
+    assert found["bound"].to_dict() == {"a": "at least", "b": ""}
+    assert found.loc["b", ["ratio_bound", "verdict"]].tolist() == ["at most", "slower"]
+    assert free.loc["b", ["ratio_bound", "verdict"]].tolist() == ["", "slower"]
+
+
+def late_above(rate_rps, **service_rps):
+    """A second launch in which the load generator missed its schedule above a rate."""
+    windows = session(0, launches=1, **service_rps)
+    return [{**each, "block": 1, "late_fraction": 0.5 if each["offered_rps"] > rate_rps else 0.0} for each in windows]
+
+
+def test_the_band_of_the_control_leaves_out_the_sessions_in_which_it_is_a_bound():
+    each = [session(place, a=20_000.0, **{CONTROL: 20_100.0}) for place in range(4)]
+    bounded = [*each[:3], session(3, highest_rps=15_000.0, a=20_000.0, **{CONTROL: 20_100.0})]
+    assert over(each[:3]).loc[CONTROL, "ratio"] == pytest.approx(1.005, abs=0.02)
+    assert math.isnan(over(bounded).loc[CONTROL, "ratio"])
+    assert over([bounded[3], *each[:3]]).loc[CONTROL, "ratio"] == over(each[:3]).loc[CONTROL, "ratio"]
 
 
 def test_windows_of_fresh_launches_are_counted_over_the_sessions():
