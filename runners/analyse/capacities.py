@@ -42,7 +42,7 @@ def build_capacities(
     """Return a row for each workload, objective and system: the capacity, and how it compares with the leader's.
 
     From `LEAST_SESSIONS` on that have it, a capacity or a ratio is the mean over sessions, with the interval of one further session.
-    What one of these sessions knows only as a bound is a bound.
+    If one of these sessions knows a capacity only as a bound, the pooled capacity is a bound, too.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def compatible(a: RunManifest, b: RunManifest) -> bool:
 
 
 def same_hardware(a: RunManifest, b: RunManifest) -> bool:
-    """Return whether two runs of any experiments were measured on the same CPUs with the same memory; as above it may differ by 2 %."""
+    """Return whether two runs, of whatever experiments, have the same CPUs and the same memory; memory may differ by 2 %."""
     alike = all(a.machine.get(name) == b.machine.get(name) for name in ("cpu", "cpus_count"))
     return alike and _same_memory(*(int(each.machine.get("memory_bytes", 0)) for each in (a, b)))
 

@@ -47,7 +47,7 @@ def parse_steps(text: str) -> Histogram:
     separators = letters[places]
     is_step = separators == _COLON
     steps_at = np.flatnonzero(is_step)
-    # Between two numbers one separator, and none before the first or after the last; no colon right after another one.
+    # One separator stands between two numbers, none before the first or after the last. No colon follows another one directly.
     ends = {places[0], places[-1]} if len(places) else set()
     crowded = (places[1:] - places[:-1] < 2).any() or (steps_at[1:] - steps_at[:-1] < 2).any()
     if crowded or not (is_step | (separators == _SPACE)).all() or ends & {0, len(letters) - 1}:

@@ -132,7 +132,7 @@ def _body(notebook_path: Path) -> BeautifulSoup:
     exporter = HTMLExporter(template_name="report", config=config)  # type: ignore[no-untyped-call]
     exporter.register_filter("highlight_code", Highlight2HTML(pygments_lexer="ipython3", parent=exporter))  # type: ignore[no-untyped-call]
     exporter.register_filter("filter_data_type", DataTypeFilter(parent=exporter))  # type: ignore[no-untyped-call]
-    # Not HTMLExporter's own: it reads the page and writes it again, for descriptions of pictures, which our template has.
+    # HTMLExporter's own method parses the page once more to describe pictures; our template describes them.
     html, _ = TemplateExporter.from_notebook_node(exporter, notebook)
     body = BeautifulSoup(html, "html.parser")
     # No selectors, here and below: each takes a tenth of a second in a page of ten thousand elements.

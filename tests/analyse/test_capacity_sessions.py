@@ -93,7 +93,7 @@ def test_one_and_two_sessions_say_what_their_own_launches_say():
 def test_what_one_session_knows_only_as_a_bound_is_a_bound_over_all():
     each = [session(place, a=20_000.0, b=9_000.0) for place in range(4)]
     free = over(each)
-    each[0][:] = [*session(0, a=20_000.0, b=9_000.0, launches=1), *late_above(15_000.0, a=20_000.0, b=9_000.0)]
+    each[0] = [*session(0, a=20_000.0, b=9_000.0, launches=1), *late_above(15_000.0, a=20_000.0, b=9_000.0)]
     found = over(each)
     assert found["sessions_count"].to_dict() == {"a": 4, "b": 4}
     assert found["bound"].to_dict() == {"a": "at least", "b": ""}
@@ -170,9 +170,7 @@ def test_every_compatible_run_counts_whatever_rates_it_planned(results):
 
 def test_the_report_says_what_its_intervals_cover(ledger, results):
     said = report.how_sure(results)
-    assert said[0].startswith(
-        "Intervals are 95 % and cover one further session (4 so far); the widest of a capacity is ±"
-    )
+    assert said[0].startswith("Intervals (95 %) cover a further session, at fixed rates this one only; the widest is ±")
     assert said[1] == "Fresh launches at the low ends of each session's intervals held in 16 of 16 windows."
     assert all(words_count(text) <= MOST_WORDS for text in said)
     assert "95 % interval of a further session, with" in charts.capacities(results).caption
@@ -182,6 +180,16 @@ def test_the_report_says_what_its_intervals_cover(ledger, results):
     assert report.how_sure(alone)[0].startswith("Intervals are 95 % and cover this session only;")
     assert "at its own rate" not in tables.capacities(alone).html
     assert "further session" not in charts.capacities(alone).caption + tables.capacities(alone).html
+
+
+def test_the_report_names_a_system_that_too_few_sessions_have(ledger):
+    found = with_sessions(analyse(ledger[-1]))
+    found.capacities.loc[found.capacities["system"] == "slow+b", "sessions_count"] = 1
+    said = report.how_sure(found)[0]
+    assert said.startswith(
+        "Intervals (95 %) cover a further session (slow+b and fixed rates: this one); the widest is ±"
+    )
+    assert words_count(said) <= MOST_WORDS
 
 
 def test_the_sentence_has_the_interval_that_the_table_has(results):

@@ -62,9 +62,9 @@ def test_what_is_no_hdrhistogram_text_is_refused(text):
         decoded(text)
 
 
-def samples(shape):
+def samples(most):
     """Indices of bins and their counts; most of them small, as in a real histogram."""
-    return st.dictionaries(st.integers(0, 20_000), st.integers(1, shape), max_size=50)
+    return st.dictionaries(st.integers(0, 20_000), st.integers(1, most), max_size=50)
 
 
 @given(samples(2**40))

@@ -20,6 +20,7 @@ from runners.present.kit.markup import Cell, Fragment, joined
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import PER_SECOND, few
 from runners.present.levels import charts, sentences
+from runners.present.sessions import THIS_SESSION
 from runners.stats.verdicts import band
 
 answer = sentences.answer
@@ -124,19 +125,19 @@ def _intervals(results: Results) -> str:
     widths = ((rows["capacity_high_rps"] - rows["capacity_low_rps"]) / 2 / rows["capacity_rps"]).dropna()
     if widths.empty:
         return "No capacity of this run has an interval."
-    said = f"Intervals are 95 % and {_cover(rows)}; the widest of a capacity is {format_half_width(widths.max())}"
+    said = f"{_cover(rows)} is {format_half_width(widths.max())}"
     control = results.capacities[results.capacities["system"] == CONTROL]
     far = pd.concat([control["ratio_high"], 1 / control["ratio_low"]]).max() - 1
     return f"{said}; noise band {format_half_width(band(far))}." if pd.notna(far) else f"{said}."
 
 
 def _cover(rows: pd.DataFrame) -> str:
-    """Return which sessions the intervals of capacities cover: a bound is that of its own session."""
-    count = int(rows["sessions_count"].max())
-    if count == 1:
-        return "cover this session only"
+    """Return the beginning of the sentence: what intervals cover. A capacity that too few sessions have is that of this one."""
+    if rows["sessions_count"].max() == 1:
+        return f"{THIS_SESSION}; the widest of a capacity"
     alone = few(ordered(rows.loc[rows["sessions_count"] == 1, "system"]))
-    return f"cover one further session ({count} so far){f', of {alone} this one only' if alone else ''}"
+    own = f" ({alone} and fixed rates: this one)" if alone else ", at fixed rates this one only"
+    return f"Intervals (95 %) cover a further session{own}; the widest"
 
 
 def summary(results: Results, cost_spread: CostSpread | None = None) -> dict[str, Any]:
