@@ -64,6 +64,11 @@ def format_duration(seconds: float) -> str:
     return f"{_significant(seconds / 1e-9)} ns"
 
 
+def format_seconds(seconds: float) -> str:
+    """Format an estimated duration in whole seconds, at least one: ``88 s``, ``2 min 5 s``."""
+    return format_duration(max(1, round(seconds)))
+
+
 def format_size(size_bytes: float) -> str:
     """Format a size in binary units: ``9 B``, ``5.2 KiB``, ``1.13 GiB``."""
     if math.isnan(size_bytes):

@@ -14,7 +14,7 @@ from runners.core.project import SERVING, is_locked
 from runners.core.records import System
 from runners.core.status_line import StatusLine
 from runners.core.trial_record import TrialRecord
-from runners.core.units import format_duration, format_half_width
+from runners.core.units import format_duration, format_half_width, format_seconds
 from runners.measure.block import measure_block
 from runners.measure.design import BlockSettings, Cell, Design
 from runners.measure.load import expected_ramp_up_s, window_seconds
@@ -169,15 +169,11 @@ def _status(
     in_time = max(block - 1 + int(left_s / block_s), profile.sure_blocks)
     if wanted is None:
         most = max(block, min(in_time, profile.max_blocks))
-        return f"Block {block} of at most {most}, not decided yet, {_whole((most - block + 1) * block_s)} left at most"
+        return f"Block {block} of at most {most}, not decided yet, {format_seconds((most - block + 1) * block_s)} left at most"
     needed = blocks_needed(reached, block - 1, wanted) if block > 1 else None
     target = max(block, min(max(needed or 0, least), profile.max_blocks, in_time))
     planned = least == profile.max_blocks
     sure = "" if planned and target == least else "about "
     known = math.isfinite(reached) and not planned
     precision = f", {format_half_width(reached)} (wanted {format_half_width(wanted)})" if known else ""
-    return f"Block {block} of {sure}{target}{precision}, {_whole((target - block + 1) * block_s)} left"
-
-
-def _whole(seconds: float) -> str:
-    return format_duration(max(1, round(seconds)))
+    return f"Block {block} of {sure}{target}{precision}, {format_seconds((target - block + 1) * block_s)} left"

@@ -44,7 +44,11 @@ def decoded(hdr: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     ValueError
         When it is not such a text, or has a count of 2⁶² or more.
     """
-    shape, numbers = _parts(hdr)
+    return _bins(*_parts(hdr))
+
+
+def _bins(shape: _Shape, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the middles of the bins that have samples, and their counts."""
     unit, half_bits = shape.unit_bits, shape.half_bits
     # A count is of one bin; a negative number is how many bins are empty.
     bins = np.cumsum(np.maximum(1, -numbers)) - np.maximum(1, -numbers)
@@ -68,19 +72,19 @@ def coarser(hdr: str, digits: int) -> str:
     ValueError
         As of :func:`decoded`.
     """
-    shape, _ = _parts(hdr)
+    shape, numbers = _parts(hdr)
     if shape.digits <= digits:
         return hdr
     made = shape._replace(digits=digits)
-    values, counts = decoded(hdr)
+    values, counts = _bins(shape, numbers)
     units = values >> made.unit_bits
     bucket = np.maximum(0, np.frexp(units)[1] - made.half_bits - 1)
     index, places = np.unique((units >> bucket) + (bucket << made.half_bits), return_inverse=True)
     merged = np.zeros(len(index), dtype=np.int64)
     np.add.at(merged, places, counts)
     empty = np.diff(index, prepend=-1) - 1
-    numbers = np.stack([-empty, merged], axis=1).ravel()
-    payload = b"".join(map(_zigzag, numbers[numbers != 0].tolist()))
+    written = np.stack([-empty, merged], axis=1).ravel()
+    payload = b"".join(map(_zigzag, written[written != 0].tolist()))
     header = struct.pack(_HEADER, _COOKIES[1], len(payload), 0, digits, made.least, made.most, 1.0)
     packed = zlib.compress(header + payload)
     return base64.b64encode(struct.pack(">ii", _COOKIES[0], len(packed)) + packed).decode()

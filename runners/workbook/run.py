@@ -16,7 +16,7 @@ from runners.core.errors import WrkbookError
 from runners.core.parameters import PROFILES, changed_parameters
 from runners.core.project import COMPARING, PROCESSED, experiments
 from runners.core.summaries import ComparisonSummary, RunSummary
-from runners.core.units import format_duration, system_title
+from runners.core.units import format_duration, format_seconds, system_title
 from runners.experiments.plan import check_run
 from runners.measure.conformance import full_image
 from runners.store.ledger import Run, new_run_id
@@ -100,11 +100,7 @@ def run(
     left, reports, started = shared, [], time.monotonic()
     for place, name in enumerate(names):
         rest_s = (time.monotonic() - started) / place * (len(names) - place) if place else 0.0
-        rest = (
-            f"; at the pace so far, this and the rest take about {format_duration(max(1, round(rest_s)))}"
-            if place
-            else ""
-        )
+        rest = f"; at the pace so far, this and the rest take about {format_seconds(rest_s)}" if place else ""
         print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}{rest}", file=sys.stderr, flush=True)
         known = Run(name, run_id)
         before = _measured_minutes(known)

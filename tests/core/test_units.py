@@ -14,6 +14,7 @@ from runners.core.units import (
     decimals,
     format_duration,
     format_half_width,
+    format_seconds,
     format_size,
     listing,
     minus,
@@ -185,3 +186,8 @@ def test_a_formatted_quantity_is_sorted_by_its_number_in_its_base_unit(text, val
 def test_a_minus_sign_is_one_and_a_name_keeps_its_hyphens():
     assert minus("-3.5 ms (-4 to 1), gin-simdjson, p-1") == "−3.5 ms (−4 to 1), gin-simdjson, p-1"
     assert quantity(-0.0035, -0.004, 0.001, TIMES) == "−3.50 ms (−4.00 to 1.00)"
+
+
+def test_an_estimated_duration_has_whole_seconds():
+    found = [format_seconds(seconds) for seconds in (0.2, 87.5, 119.4, 125.3)]
+    assert found == ["1 s", "88 s", "119 s", "2 min 5 s"]
