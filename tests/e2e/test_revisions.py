@@ -37,9 +37,27 @@ def compared(tmp_path_factory):
     command = [sys.executable, "-m", "runners", "compare", "HEAD~..", EXPERIMENT, "--json", "--minutes", "3"]
     chosen = ["-p", "systems", SYSTEM, "-p", "batch_sizes", "1", "-p", "profile", "quick"]
     env = {**os.environ, "WRKBOOK_DATA": str(folder / "data"), OTHER_SERVERS: str(servers)}
-    outcome = subprocess.run([*command, *chosen], capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)
-    (report,) = (folder / "data" / "processed" / EXPERIMENT).glob("*-quick")
-    return outcome, report
+
+    def outcome():
+        return subprocess.run([*command, *chosen], capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)
+
+    found = outcome()
+    # By its definition a 95 % interval of the control misses 1 in up to one run of twenty: such a run decides nothing, another one does.
+    if found.stdout and is_beyond_the_border(control_of(found)):
+        assert found.returncode == 2, found.stderr[-3000:]
+        found = outcome()
+    *_, report = sorted((folder / "data" / "processed" / EXPERIMENT).glob("*-quick"))
+    return found, report
+
+
+def control_of(outcome):
+    (change,) = json.loads(outcome.stdout)
+    return change["control"]
+
+
+def is_beyond_the_border(control):
+    border = 1 - 0.02 / 2
+    return control["high"] < border or control["low"] > 1 / border
 
 
 def test_a_planted_slowdown_is_a_regression(compared):
