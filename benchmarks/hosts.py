@@ -44,7 +44,7 @@ from runners.hosts.station import Station, at_station
 from runners.hosts.worker import SETTINGS
 from runners.measure.launched import Launched
 from runners.measure.load import LoadContext, LoadTarget
-from runners.measure.roles import OneMachine, WantedServer
+from runners.measure.roles import OneMachine, Roles, WantedServer
 from runners.stats.estimates import geometric_mean_interval
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue
@@ -138,11 +138,13 @@ def paired(
     )
 
 
-def _compared(network: Network, server: str, load: Load, pairs: int, folder: Path) -> tuple[list[float], list[float]]:
-    """Return the ratios of throughputs of each pair, and the shares of a CPU that the worker used."""
+def _compared(
+    network: Network, server: str, load: Load, pairs: int, folder: Path
+) -> tuple[list[float], list[float], float]:
+    """Return the ratios of throughputs of each pair, and the shares of a CPU that the worker used: in each window, and while it waits."""
     control = 'controller_cpus = "1"\ncontroller_housekeeping = "1"'
     file = network.inventory(roles={"server": ["server"]}, controller=control, server=host(network, "server", "0"))
-    ratios, busy = [], []
+    ratios, busy = list[float](), list[float]()
     with network.inside("controller"), Hosts(read_inventory(file)) as hosts, ExitStack() as stack:
         roles, alone = HostRoles(hosts), OneMachine()
         stack.callback(roles.close)
@@ -155,11 +157,12 @@ def _compared(network: Network, server: str, load: Load, pairs: int, folder: Pat
         prepared.mkdir()
         here.generators["wrk"].prepare(request, prepared)
         launched: list[Launched] = []
-        for site in (roles, alone):
+        sites: tuple[Roles, Roles] = roles, alone
+        for site in sites:
             (port,) = stack.enter_context(site.hold_ports(1, backends=False))
             launched.append(stack.enter_context(site.server(replace(wanted, port=port))))
         worker = next(process for process in map(psutil.Process, network.pids("server")) if "join" in process.cmdline())
-        sites, idle = (roles, alone), list[float]()
+        idle = list[float]()
         with _used(worker, _IDLE_S, idle):
             pass
         for number in range(-1, pairs):  # the first is a warm-up

@@ -145,7 +145,7 @@ def said(logs: Floats, control: Floats, truth: Floats) -> dict[str, str]:
         arms = critical_value(3, number - 1) * errors
         own = control[run, :number]
         floor = noise_floor(_interval(own.mean(), critical_value(2, number - 1) * own.std(ddof=1) / np.sqrt(number)))
-        verdicts = [verdict(_interval(mean, arm), floor) for mean, arm in zip(means, arms, strict=True)]
+        verdicts: list[str] = [verdict(_interval(mean, arm), floor) for mean, arm in zip(means, arms, strict=True)]
         verdicts[leader] = "leader"
         right = (np.abs(means - truth + truth[leader]) <= arms + 1e-12).all()
         found.append(

@@ -256,16 +256,16 @@ def rows_of(
     delayed = measured("calibration", "/delayed", replace(load, rate_rps=200.0, duration_s=seconds, seed=3))
     off_us = (delayed.percentiles_s[50.0] - DELAY_S) * 1e6
     yield name, "a delay of 5 ms, p50 at 200/s", "+ ≤ 100 µs", f"+ {off_us:.0f} µs"
-    beyond = {share: [] for share in (_CALM, *_BUSY)}
+    beyond_s: dict[float, list[float]] = {share: [] for share in (_CALM, *_BUSY)}
     for seed in range(_QUEUE_WINDOWS):
-        for share, found in beyond.items():
+        for share, waited_s in beyond_s.items():
             loaded = replace(load, rate_rps=share / WORK_S, duration_s=seconds / 6, seed=seed)
             made_s = simulated_wait_s(sandbox, loaded) if tool is paceload else mean_wait_s(share / WORK_S, WORK_S)
-            found.append(measured("calibration", "/work", loaded).mean_s - made_s)
+            waited_s.append(measured("calibration", "/work", loaded).mean_s - made_s)
     for share in _BUSY:
         # A pause of the CPU makes the mean of its window too long: the median of the windows leaves it out. What is left at next to no
         # load is the way there and back through the kernel.
-        off_s, known_s = np.median(beyond[share]) - np.median(beyond[_CALM]), mean_wait_s(share / WORK_S, WORK_S)
+        off_s, known_s = np.median(beyond_s[share]) - np.median(beyond_s[_CALM]), mean_wait_s(share / WORK_S, WORK_S)
         shown = f"{(known_s + off_s) * 1e6:.1f} µs ({off_s / known_s:+.1%})"
         yield name, f"mean wait in M/D/1, {share:.0%} busy", f"{known_s * 1e6:.1f} µs ± 5 %", shown
 

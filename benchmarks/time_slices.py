@@ -40,6 +40,7 @@ from runners.measure.block import windows_in_time_slices
 from runners.measure.conformance import build_all, full_image
 from runners.measure.design import BlockSettings, Cell
 from runners.measure.load import LoadContext
+from runners.measure.this_machine import this_topology
 from runners.measure.trial import Trial, begin
 from runners.systems.process import ServerProcess
 from runners.systems.sockets import hold_ports
@@ -74,7 +75,13 @@ def measure(out: Path, lengths_ms: Sequence[int], blocks: int, minutes: float, w
     results: dict[str, Any] = (
         read(out)
         if out.exists()
-        else {"schema": SCHEMA, "machine": machine_facts(), "lengths_ms": lengths_ms, "window_s": window_s, "rows": []}
+        else {
+            "schema": SCHEMA,
+            "machine": machine_facts(this_topology()),
+            "lengths_ms": lengths_ms,
+            "window_s": window_s,
+            "rows": [],
+        }
     )
     if (results["lengths_ms"], results["window_s"]) != (list(lengths_ms), window_s):
         raise SystemExit(f"{out} holds other slice lengths or windows: give another --out")
@@ -118,7 +125,7 @@ def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wrkbook-slices-")))
         trials = launch(settings, number, cells, folder, stack)
         for trial in trials:
-            trial.verify("before")
+            trial.verify(settings, "before")
             trial.warm_up(settings, set())
             trial.record.windows.clear()
         lengths = order.sample(lengths_ms, len(lengths_ms))
@@ -135,7 +142,7 @@ def measure_block(settings: BlockSettings, number: int, lengths_ms: Sequence[int
                 for trial in shuffled:
                     trial.measure(settings, WINDOW)
         for trial in trials:
-            trial.verify("after")
+            trial.verify(settings, "after")
     return [row for trial in trials for row in rows_of(trial, lengths)]
 
 
