@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,9 +13,10 @@ from runners.analyse.comparisons import compare_sides, of_cell
 from runners.analyse.results import Results
 from runners.analyse.usage import cpu_per_request
 from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, Decision, Interval
+from runners.core.units import RATIOS, quantity
 from runners.stats.estimates import UNKNOWN
 from runners.stats.histograms import percentiles
-from runners.stats.verdicts import regression
+from runners.stats.verdicts import regression, shows_changes
 
 THROUGHPUT = "requests/s"
 _P99 = 99.0
@@ -63,10 +65,24 @@ class Change:
         """Return what is decided about a slowdown by `threshold`; throughput and CPU time each decide."""
         return regression(self.rates.values(), self.control, threshold)
 
+    def is_held_back(self, threshold: float) -> bool:
+        """Return whether nothing is decided whatever the ratios are, since even one build beside itself shows a change."""
+        return shows_changes(self.control, threshold)
+
     def as_dict(self, threshold: float) -> dict[str, object]:
         """Return the fields for ``--json``; null where a number is not known."""
         fields = asdict(self) | {"decision": self.decision(threshold)}
         return {name: _known(value) for name, value in fields.items()}
+
+
+def held_back(found: Iterable[Change], threshold: float) -> str:
+    """Return the sentence that says why nothing is decided, with the control's ratio; empty where no control is the reason."""
+    controls = [each.control for each in found if each.is_held_back(threshold)]
+    if not controls:
+        return ""
+    ratio = max(controls, key=lambda control: abs(math.log(control.value)))
+    shown = quantity(ratio.value, ratio.low, ratio.high, RATIOS)
+    return f"The control, one build launched twice, serves {shown} as much as itself: changes seen here may be the machine's."
 
 
 def changes(results: Results) -> list[Change]:

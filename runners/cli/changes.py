@@ -27,7 +27,12 @@ def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
         "no regression": f"No regression since {before}: no cell is slower by {size}.",
         "undecided": f"Undecided whether a cell is slower than at {before} by {size}: give it more --minutes.",
     }
-    return said[decision_of([each.decision(threshold) for each in found])]
+    decided = decision_of([each.decision(threshold) for each in found])
+    if decided != "undecided":
+        return said[decided]
+    from runners.analyse.revision_changes import held_back
+
+    return f"{said[decided]} {held_back(found, threshold)}".rstrip()
 
 
 _HEADS = (

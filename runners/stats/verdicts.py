@@ -94,15 +94,28 @@ def is_clear(ratio: Interval, floor: float) -> bool:
     return ratio.low > edge or ratio.high < 1 / edge
 
 
+def shows_changes(control: Interval, threshold: float) -> bool:
+    """Return whether even the `control` lies beyond the border of :func:`regression`, above or below 1.
+
+    The machine then shows changes where there are none.
+    """
+    border = _border(threshold)
+    return control.high < border or control.low > 1 / border
+
+
+def _border(threshold: float) -> float:
+    """Return the ratio that decides: at half of a slowdown, so that both all of it and none at all can be decided."""
+    return 1 - threshold / 2
+
+
 def regression(sides: Iterable[Interval], control: Interval, threshold: float) -> Decision:
     """Return what is decided about a slowdown by `threshold`, from ratios after ÷ before of which more is better.
 
     The border lies at half of it, so that both a slowdown by the whole threshold and none at all can be decided. One regression is
-    enough. Where even the `control` lies beyond that border, above or below 1, nothing is decided: the machine then shows changes
-    where there are none.
+    enough. Where the `control` :func:`shows_changes`, nothing is decided.
     """
-    border, ratios = 1 - threshold / 2, list(sides)
-    if control.high < border or control.low > 1 / border:
+    border, ratios = _border(threshold), list(sides)
+    if shows_changes(control, threshold):
         return "undecided"
     if any(ratio.high < border for ratio in ratios):
         return "regression"

@@ -187,6 +187,16 @@ def test_one_cell_decides_for_all(intervals, decided, said):
     assert comparing.verdict(found, "main..", 0.02).startswith(said)
 
 
+def test_where_the_control_leaves_everything_open_it_is_named_with_its_ratio():
+    found = [replace(change(SLOWER), control=Interval(1.05, 1.04, 1.06))]
+    said = comparing.verdict(found, "main..", 0.02)
+    assert said.startswith("Undecided whether a cell is slower")
+    assert said.endswith("serves 1.05 × (1.04 to 1.06) as much as itself: changes seen here may be the machine's.")
+    assert said in comparing.in_markdown(found, "main..", 0.02)
+    for decided in ([change(SLOWER), *found], [change(SAME)], [change(WIDE)]):
+        assert "control" not in comparing.verdict(decided, "main..", 0.02)
+
+
 def test_the_table_and_the_comment_hold_each_cell():
     found = [change(SLOWER), change(SAME, "a|b")]
     shown = plain(comparing.in_a_table(found, 0.02))

@@ -89,6 +89,16 @@ def test_each_cell_has_a_row_with_its_decision_before_the_numbers_of_both_builds
     assert f"+{BEFORE} is the build of that earlier git revision. The threshold is 2.0 %" in text[changed:chosen]
 
 
+def test_where_the_control_leaves_everything_open_a_note_says_so(tmp_path, monkeypatch):
+    results = compared(tmp_path, {"decode-10": 9000.0})
+    assert "launched twice" not in revision.comparison(results).text
+    (found,) = revision.changes(results)
+    monkeypatch.setattr(revision, "changes", lambda _: [replace(found, control=Interval(0.95, 0.94, 0.96))])
+    shown = revision.comparison(results).text
+    assert "undecided" in shown
+    assert "The control, one build launched twice, serves 0.950 × (0.940 to 0.960) as much as itself" in shown
+
+
 def test_without_an_earlier_revision_nothing_is_said_of_one(tmp_path):
     cells = {(name, "decode-10"): 9000.0 for name in ("fast+a", "slow+b", "control")}
     results = analyse(run_of(tmp_path, cells, 8))
