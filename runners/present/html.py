@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,8 @@ HIDDEN_TAG = "hide-report"
 
 _ACTIVE = ("script", "iframe", "object", "embed", "link", "meta", "base", "form", "style", "video", "audio")
 _WIDE_COLUMNS = 10
+_ENDS_OF_EMPTY = re.compile(r"></(?:path|use|rect)>")
+"""Ends of elements of drawings that hold nothing: ``/>`` says as much, and a page has thousands. All text is escaped."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def write_report(
         facts=list((facts or {}).items()),
         links=[(name, relative_link(target)) for name, target in (links or {}).items()],
         contents=contents,
-        body=Markup(str(body)),  # noqa: S704  (nbconvert's template escaped it)
+        body=Markup(_ENDS_OF_EMPTY.sub("/>", str(body))),  # noqa: S704  (nbconvert's template escaped it)
         **_script(),
     )
     html_path.write_text(page, encoding="utf-8")

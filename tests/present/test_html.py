@@ -246,6 +246,14 @@ def test_a_report_asks_for_nothing_and_runs_nothing(page):
     assert not re.search(r"(src|href)=.https?:", page)
 
 
+def test_an_empty_part_of_a_drawing_has_no_end_of_its_own(page):
+    assert "></path>" not in page
+    assert "></use>" not in page
+    drawn = BeautifulSoup(page, "html.parser").find("div", class_="wb-panels").find("svg")
+    assert {child.name for child in drawn.find_all(True, recursive=False)} > {"path", "text"}
+    assert not [part for part in drawn.find_all("path") if part.find(True)]
+
+
 def test_a_report_has_a_strict_content_security_policy(page):
     policy = BeautifulSoup(page, "html.parser").find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
     assert policy.startswith("default-src 'none'; img-src data:; style-src 'unsafe-inline'")

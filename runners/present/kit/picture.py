@@ -51,6 +51,10 @@ THEME: Any = {
     "xtick.color": QUIET,
     "ytick.color": QUIET,
     "xtick.labelsize": 9,
+    # Lines of the grid end where ticks would be.
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "xtick.major.pad": 5,
     "ytick.labelcolor": INK,
     "legend.frameon": False,
     "lines.linewidth": 1.8,

@@ -33,7 +33,6 @@ Estimate = tuple[float, float, float]
 def name_rows(ax: Axes, names: list[str]) -> None:
     """One row per name, the first on top; the A/A control is named in grey."""
     ax.set_yticks(range(len(names)), list(map(_in_lines, names)))
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")
     for label, name in zip(ax.get_yticklabels(), names, strict=True):
