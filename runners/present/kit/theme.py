@@ -118,7 +118,7 @@ class Chart:
         small = io.BytesIO()
         # Charts have few colours: a palette makes the file a third, and nothing of it is to be seen.
         palette = self._picture.quantize(128, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
-        palette.save(small, format="png", optimize=True)
+        palette.save(small, format="png")
         return small.getvalue()
 
     @functools.cached_property
