@@ -21,6 +21,7 @@ from tests.analyse import loaded, scaled
 from tests.conftest import examples
 from tests.present import test_proxies
 from tests.present.endpoint_frames import make_endpoints, make_ratios, with_fixed_rate
+from tests.test_language import words
 
 MOST_SURE = 3
 STATUSES = st.sampled_from(
@@ -91,6 +92,11 @@ def check(subject, run):
     assert not re.search(r"(?<![\d.])0\.\d+ ×", "\n".join(every)), text
     assert not re.search(rf"(?<!The )\b{CONTROL}\b(?! has)", text), text
     return answer
+
+
+def test_reports_count_the_words_of_names_and_numbers_as_the_tests_of_the_language_do():
+    text = "gin+sonic, 1,000/s: 137 µs (4.0 to 446.2); drogon ≥ 2 ×."
+    assert words_count(text) == words(text) == 11
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from runners.core.units import quantity
 from runners.present.answer import published
 from runners.present.kit.decision import LEADERS
 from runners.present.kit.frames import inverse
-from runners.present.kit.wording import PER_SECOND, factor
+from runners.present.kit.wording import MOST_WORDS, PER_SECOND, factor, words_count
 from runners.present.levels import charts, report, sentences, tables
 from runners.present.limits import limits_of
 from runners.present.load_generators import omission, omitted
@@ -155,6 +155,16 @@ def test_every_row_of_the_table_has_the_verdict_of_its_interval(results):
             assert f"{row['ratio']:.3f} × {row['ratio_low']:.3f} to {row['ratio_high']:.3f}" in text
     assert "2 of 2 at" in text
     assert "half load: 4,800/s" in text
+
+
+def test_where_nothing_is_told_apart_the_least_and_the_most_are_named_with_their_intervals(results):
+    wide = {"cpu_per_request_low_s": 4e-6, "cpu_per_request_high_s": 1.1e-3, "p99_low_s": 1e-4, "p99_high_s": 2e-2}
+    found = SimpleNamespace(levels=results.levels.assign(**wide), manifest=results.manifest)
+    for said in (sentences.cost(found, "decode-10"), sentences.longest(found, "decode-10")):
+        assert re.fullmatch(
+            r"decode, 10 operations, \S+/s: (CPU per request|p99) tells none apart: .* \(.*\), .* \(.*\)\.", said
+        )
+        assert words_count(said) <= MOST_WORDS
 
 
 def test_what_did_not_hold_again_is_named(results):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from runners.core.records import Interval
@@ -13,6 +14,7 @@ MOST_WORDS = 25
 """Words in a sentence of a report."""
 MOST_CONCLUSIONS = 8
 """Conclusions in a report: what does not fit is in its tables."""
+_WORD = re.compile(r"[\w./'’%±-]*\w[\w./'’%±-]*")
 
 PER_SECOND: Scale = ((1e6, "M/s"), (1e3, "k/s"), (1.0, "/s"))
 """Requests per second, in short."""
@@ -25,8 +27,8 @@ UNKNOWN = "interval not known"
 
 
 def words_count(text: str) -> int:
-    """Return the number of words, as white space separates them."""
-    return len(text.split())
+    """Return the number of words: signs are none, and the parts of gin+sonic are two."""
+    return len(_WORD.findall(text))
 
 
 def sentence(first: str, *clauses: str) -> str:
