@@ -57,7 +57,8 @@ def control_of(outcome):
 
 def is_beyond_the_border(control):
     border = 1 - 0.02 / 2
-    return control["high"] < border or control["low"] > 1 / border
+    known = control["low"] is not None
+    return known and (control["high"] < border or control["low"] > 1 / border)
 
 
 def test_a_planted_slowdown_is_a_regression(compared):
