@@ -65,24 +65,21 @@ class Change:
         """Return what is decided about a slowdown by `threshold`; throughput and CPU time each decide."""
         return regression(self.rates.values(), self.control, threshold)
 
-    def is_held_back(self, threshold: float) -> bool:
-        """Return whether nothing is decided whatever the ratios are, since even one build beside itself shows a change."""
-        return shows_changes(self.control, threshold)
-
     def as_dict(self, threshold: float) -> dict[str, object]:
         """Return the fields for ``--json``; null where a number is not known."""
         fields = asdict(self) | {"decision": self.decision(threshold)}
         return {name: _known(value) for name, value in fields.items()}
 
 
-def held_back(found: Iterable[Change], threshold: float) -> str:
-    """Return the sentence that says why nothing is decided, with the control's ratio; empty where no control is the reason."""
-    controls = [each.control for each in found if each.is_held_back(threshold)]
-    if not controls:
+def why_undecided(found: Iterable[Change], threshold: float) -> str:
+    """Return the sentence about the control that differs most from itself; empty where none leaves its workload undecided."""
+    guarded = [each for each in found if shows_changes(each.control, threshold)]
+    if not guarded:
         return ""
-    ratio = max(controls, key=lambda control: abs(math.log(control.value)))
-    shown = quantity(ratio.value, ratio.low, ratio.high, RATIOS)
-    return f"The control, one build launched twice, serves {shown} as much as itself: changes seen here may be the machine's."
+    most = max(guarded, key=lambda each: abs(math.log(each.control.value)))
+    ratio = quantity(most.control.value, most.control.low, most.control.high, RATIOS)
+    said = f"At {most.workload} the control, one build launched twice, serves {ratio} as much as itself"
+    return f"{said}: there, changes may be the machine's."
 
 
 def changes(results: Results) -> list[Change]:

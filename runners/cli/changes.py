@@ -30,9 +30,9 @@ def verdict(found: Sequence[Change], before: str, threshold: float) -> str:
     decided = decision_of([each.decision(threshold) for each in found])
     if decided != "undecided":
         return said[decided]
-    from runners.analyse.revision_changes import held_back
+    from runners.analyse.revision_changes import why_undecided
 
-    return f"{said[decided]} {held_back(found, threshold)}".rstrip()
+    return f"{said[decided]} {why_undecided(found, threshold)}".rstrip()
 
 
 _HEADS = (

@@ -191,7 +191,8 @@ def test_where_the_control_leaves_everything_open_it_is_named_with_its_ratio():
     found = [replace(change(SLOWER), control=Interval(1.05, 1.04, 1.06))]
     said = comparing.verdict(found, "main..", 0.02)
     assert said.startswith("Undecided whether a cell is slower")
-    assert said.endswith("serves 1.05 × (1.04 to 1.06) as much as itself: changes seen here may be the machine's.")
+    assert said.endswith("serves 1.05 × (1.04 to 1.06) as much as itself: there, changes may be the machine's.")
+    assert "At decode-10 the control, one build launched twice," in said
     assert said in comparing.in_markdown(found, "main..", 0.02)
     for decided in ([change(SLOWER), *found], [change(SAME)], [change(WIDE)]):
         assert "control" not in comparing.verdict(decided, "main..", 0.02)

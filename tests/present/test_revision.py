@@ -96,7 +96,9 @@ def test_where_the_control_leaves_everything_open_a_note_says_so(tmp_path, monke
     monkeypatch.setattr(revision, "changes", lambda _: [replace(found, control=Interval(0.95, 0.94, 0.96))])
     shown = revision.comparison(results).text
     assert "undecided" in shown
-    assert "The control, one build launched twice, serves 0.950 × (0.940 to 0.960) as much as itself" in shown
+    assert (
+        "At decode-10 the control, one build launched twice, serves 0.950 × (0.940 to 0.960) as much as itself" in shown
+    )
 
 
 def test_without_an_earlier_revision_nothing_is_said_of_one(tmp_path):

@@ -158,7 +158,7 @@ def cost(results: Results, base: str) -> str:
         return sentence(f"{where}: a request costs {least['system']} {_cpu(least)} of CPU")
     near = [str(row["system"]) for _, row in rows.iterrows() if not _is_less(least, row)]
     if len(near) == len(rows):
-        first = f"{where}: CPU per request tells none apart: {least['system']} {_cpu(least)}"
+        first = f"{where}, CPU per request, not told apart: {least['system']} {_cpu(least)}"
         return sentence(first, f", {largest['system']} {_cpu(largest)}")
     more = ratio_of(_cpu_interval(largest), _cpu_interval(least))
     needs = "needs" if len(near) == 1 else "need"
@@ -207,7 +207,7 @@ def longest(results: Results, base: str) -> str:
     where = f"{base_titles(results.manifest)[base]}, {rows['offered_rps'].iloc[0]:,.0f}/s"
     low, high = rows.iloc[0], rows.iloc[-1]
     if not low["p99_high_s"] < high["p99_low_s"]:
-        first = f"{where}: p99 tells none apart: {low['system']} {_p99(low)}"
+        first = f"{where}, p99, not told apart: {low['system']} {_p99(low)}"
         return sentence(first, f", {high['system']} {_p99(high)}")
     first = f"{where}: p99 is shortest with {low['system']}, {_p99(low)}"
     return sentence(first, f"; longest with {high['system']}, {_p99(high)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runners.analyse.results import Results
-from runners.analyse.revision_changes import THROUGHPUT, Change, changes, held_back
+from runners.analyse.revision_changes import THROUGHPUT, Change, changes, why_undecided
 from runners.core.records import Decision, Interval
 from runners.core.units import RATIOS, amount, quantity, quantity_parts
 from runners.present.kit.decision import note
@@ -65,7 +65,7 @@ def comparison(results: Results) -> Fragment:
     ]
     name, size = results.manifest.earlier_revision, f"{threshold(results):.1%}".replace("%", " %")
     told = f"A name that ends in +{name} is the build of that earlier git revision. The threshold is {size}, the border half of it."
-    why = held_back(found, threshold(results))
+    why = why_undecided(found, threshold(results))
     return joined(table("What changed: both builds, paired in blocks", _HEADS, groups), note(f"{told} {why}".rstrip()))
 
 
