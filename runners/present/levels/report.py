@@ -60,9 +60,10 @@ def _table(results: Results, base: str, goal: str) -> Fragment:
         Column("capacity", "95 % interval", {row["system"]: _capacity(row) for row in records}),
         Column("leader carries", "× as much", {row["system"]: _behind(row) for row in records}),
         Column("confirmed", "fresh launches", {row["system"]: _confirmed(row) for row in records}),
+        # Of the capacities alone: what follows is of this session.
+        Column("n", "launches", {row["system"]: Cell(str(int(row["launches_count"]))) for row in records}),
         estimates("CPU", f"per request {at}", half, "cpu_per_request_s", TIMES),
         estimates("p99", at, half, "p99_s", TIMES),
-        Column("n", "launches", {row["system"]: Cell(str(int(row["launches_count"]))) for row in records}),
     ]
     values = {row["system"]: float(row["capacity_rps"]) for row in records}
     tied = [
