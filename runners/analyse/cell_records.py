@@ -54,6 +54,8 @@ class CellRecords:
         Name of a check that failed → number of trials that had it.
     failures : list[str]
         The messages of trials that failed.
+    all_windows : Numbers
+        Of all its windows that are no warm-ups, void or not: how much of the offered load they completed.
     windows : Numbers
         Of its sound windows that give throughput: sums of requests, errors and rates, means and medians of other columns.
     sound : Numbers
@@ -77,6 +79,7 @@ class CellRecords:
     failed_checks: pd.DataFrame
     checks_count: Mapping[str, int]
     failures: list[str]
+    all_windows: Numbers
     windows: Numbers
     sound: Numbers
     server: Numbers
@@ -104,6 +107,8 @@ def records_by_cell(tables: Tables) -> Callable[[Place], CellRecords]:
     failed_of = dict(iter(failed.groupby(_CELL)))
     counted = checks[checks["name"].isin(failed["name"])].groupby([*_CELL, "name"]).size()
     messages = failures.groupby(_CELL)["message"].agg(list)
+    measured = trials[(trials["kind"] == WINDOW) & ~trials["warmup"].astype(bool)]
+    all_windows = _of_cells(measured, {"achieved_fraction": "mean"})
     windows, of_sound = _of_cells(sound[sound["kind"] == WINDOW], _OF_WINDOWS), _of_cells(sound, _OF_SOUND)
     of_server = _of_cells(server, _OF_SERVER)
     of_roles = {role: _of_cells(rows, _OF_ROLE) for role, rows in roles.items()}
@@ -120,6 +125,7 @@ def records_by_cell(tables: Tables) -> Callable[[Place], CellRecords]:
             failed_checks=failed_of.get(cell, failed.iloc[:0]),
             checks_count=counted[cell].to_dict() if cell in failed_of else {},
             failures=messages.get(cell, []),
+            all_windows=all_windows(cell),
             windows=windows(cell),
             sound=of_sound(cell),
             server=of_server(cell),

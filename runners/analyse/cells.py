@@ -57,7 +57,7 @@ def build_cells(
     _high_, as the load generator prints them after its own correction; cpu_per_request_s with its interval and split;
     rss_peak_bytes, pss_bytes, fds_count, established_count (connections, by the kernel's table), threads_count,
     context_switches_per_request_ratio; generator_cpu_per_request_s and backend_cpu_per_request_s (sampled; NaN without a
-    backend); offered_rps and achieved_fraction (NaN in a closed loop);
+    backend); offered_rps and achieved_fraction (NaN in a closed loop; of the void trials where a cell has no others);
     server_busy_fraction, server_used_fraction (its own part of that) and
     those of generator and backend; errors_count, bottleneck, remarks (names of failed checks), warnings (with what was found), status.
     """
@@ -135,7 +135,8 @@ def _cell(records: CellRecords, launches: NDArray[np.float64], planned: System, 
         elif records.described:
             void = failed[failed["void"].astype(bool)].drop_duplicates("name")
             why = f"all trials are void ({'; '.join(void['name'] + ': ' + void['detail'])})"
-        return row | {"status": f"failed: {why}", "errors_count": 0}
+        achieved = records.all_windows["achieved_fraction"]
+        return row | {"status": f"failed: {why}", "errors_count": 0, "achieved_fraction": achieved}
     estimate = geometric_mean_interval(launches)
     row |= _throughput(records.windows, estimate)
     row["achieved_fraction"] = _achieved(records.windows, estimate.value)

@@ -16,7 +16,7 @@ from runners.analyse.cells import workload_title
 from runners.analyse.tables import Tables
 from runners.core.histogram import Histogram
 from runners.core.load import LEAST_OFFERED
-from runners.core.records import CONTROL, PERCENTILES, WINDOW, Interval, LoadProfile, Row, Workload, percentile_column
+from runners.core.records import CONTROL, PERCENTILES, Interval, LoadProfile, Row, Workload, percentile_column
 from runners.core.run_manifest import PlannedLoad, PlannedRates, RunManifest
 from runners.generators.perf_gauge import PerfGauge
 from runners.stats import histograms
@@ -40,7 +40,17 @@ HALF = 0.5
 
 _TIMES = [name for each in PERCENTILES for name in interval_columns(percentile_column(each).removesuffix("_s"), "_s")]
 _COST = [*interval_columns("cpu_per_request", "_s"), "cpu_user_per_request_s", "cpu_system_per_request_s"]
-_FROM_CELLS = ["base_workload", "system", "workload", "status", "launches_count", "offered_rps", *_TIMES, *_COST]
+_FROM_CELLS = [
+    "base_workload",
+    "system",
+    "workload",
+    "status",
+    "launches_count",
+    "sessions_count",
+    "offered_rps",
+    *_TIMES,
+    *_COST,
+]
 _COLUMNS = [*_FROM_CELLS, "share", "share_of", "own_share", "achieved_fraction", "saturated"]
 
 
@@ -112,25 +122,24 @@ def base_titles(manifest: RunManifest) -> dict[str, str]:
     return {workload.label: workload_title(workload) for workload in bare}
 
 
-def build_levels(manifest: RunManifest, cells: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
+def build_levels(manifest: RunManifest, cells: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each planned load and system, by rate; twice where a rate is a share of both capacities.
 
     Columns
     -------
-    base_workload, system, workload, status, launches_count; offered_rps; p50_s … p99_99_s with _low_ and _high_ (response
+    base_workload, system, workload, status, launches_count, sessions_count; offered_rps; p50_s … p99_99_s with _low_ and _high_ (response
     times; NaN where saturated); cpu_per_request_s with its interval, and its user and kernel part; share of a capacity and
     share_of (``slowest``, ``own``, or empty where rates were given); own_share (of the system's own capacity, as the pilot
-    window saw it); achieved_fraction of the arrivals, and saturated: it is below `LEAST_OFFERED`, so these are not the
-    response times of that rate.
+    window saw it); achieved_fraction of the arrivals (over sessions: the least), and saturated: it is below `LEAST_OFFERED`, so
+    these are not the response times of that rate.
     """
     loads = manifest.rates.loads if manifest.rates else []
     capacities = manifest.rates.capacities if manifest.rates else {}
-    achieved = _achieved(trials)
     rows = []
     for cell in cells.to_dict("records"):
         system, base = cell["system"], cell["base_workload"]
         pilot_rps = capacities.get(base, {}).get(system, math.nan)
-        share = achieved.get((system, cell["workload"]), math.nan)
+        share = cell.get("achieved_fraction", math.nan)
         for load in loads:
             if _is_of(load, cell, str(manifest.control_of)):
                 rate = load.shape.rate_rps or math.nan
@@ -145,19 +154,6 @@ def build_levels(manifest: RunManifest, cells: pd.DataFrame, trials: pd.DataFram
     saturated = frame["saturated"] = frame["saturated"].astype("boolean").fillna(False).astype(bool)
     frame.loc[saturated, _TIMES] = math.nan
     return frame.sort_values("offered_rps", kind="stable", ignore_index=True)
-
-
-def _achieved(trials: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Return (system, workload) → completed share of the arrivals; void trials count only where a cell has no others."""
-    windows = trials[trials["kind"] == WINDOW]
-    if "achieved_fraction" not in windows:
-        return {}
-    sound = windows[~windows["void"].astype(bool)]
-    found, known = (
-        rows.groupby(["system", "workload"])["achieved_fraction"].mean().to_dict() for rows in (windows, sound)
-    )
-    merged: dict[tuple[str, str], float] = found | known
-    return merged
 
 
 def _is_of(load: PlannedLoad, cell: Row, baseline: str) -> bool:

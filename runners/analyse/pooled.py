@@ -158,31 +158,35 @@ def pooled_cells(own: pd.DataFrame, others: Sequence[pd.DataFrame]) -> pd.DataFr
     """Return a run's cells with each estimate over all sessions, where `LEAST_SESSIONS` have it.
 
     The column ``sessions_count`` is the number of sessions behind a cell's throughput, `launches_count` and `launches_made_count` are those
-    of all of them. A cell that the load generator limited in one session counts as limited. A cell at a planned rate stays as it is, since
-    each session plans its own rates; so do errors, memory and shares of busy CPUs.
+    of all of them. A cell that the load generator limited in one session counts as limited, and ``achieved_fraction`` is that of the
+    session in which it was least, valid or not. A cell at a fixed rate is pooled with those that had the same rate: a given one, not one
+    that each session plans for itself. Errors, memory and shares of busy CPUs stay as they are.
     """
     found = own.assign(sessions_count=1)
     if not others or own.empty or "throughput_low_rps" not in own:
         return found
     stems = _interval_stems(own)
-    sound = [
-        {(cell["system"], cell["workload"]): cell for cell in table.to_dict("records") if cell["status"] == "ok"}
-        for table in others
-    ]
+    known = [{(cell["system"], cell["workload"]): cell for cell in table.to_dict("records")} for table in others]
     changed: dict[str, dict[Hashable, object]] = {}
-    for index, cell in own[(own["status"] == "ok") & own["offered_rps"].isna()].to_dict("index").items():
+    for index, cell in own.to_dict("index").items():
         place = (cell["system"], cell["workload"])
-        rows = [cell, *(cells[place] for cells in sound if place in cells)]
-        if len(rows) >= LEAST_SESSIONS:
-            for name, value in _pooled_cell(rows, stems).items():
-                changed.setdefault(name, {})[index] = value
+        rows = [cell, *(cells[place] for cells in known if place in cells and _same_rate(cells[place], cell))]
+        for name, value in (_pooled_cell(rows, stems) | _least_achieved(rows)).items():
+            changed.setdefault(name, {})[index] = value
     for name, values in changed.items():
         found.loc[list(values), name] = list(values.values())
     return found
 
 
-def _pooled_cell(rows: Sequence[Mapping[Hashable, Any]], stems: Mapping[str, tuple[str, str]]) -> dict[str, object]:
-    own, changed = rows[0], dict[str, object]()
+def _same_rate(first: Mapping[Hashable, Any], second: Mapping[Hashable, Any]) -> bool:
+    rates = first.get("offered_rps", math.nan), second.get("offered_rps", math.nan)
+    return rates[0] == rates[1] or all(map(pd.isna, rates))
+
+
+def _pooled_cell(cells: Sequence[Mapping[Hashable, Any]], stems: Mapping[str, tuple[str, str]]) -> dict[str, object]:
+    own, rows, changed = cells[0], [cell for cell in cells if cell["status"] == "ok"], dict[str, object]()
+    if own["status"] != "ok" or len(rows) < LEAST_SESSIONS:
+        return changed
     for column, (stem, unit) in stems.items():
         known = [row for row in rows if row.keys() >= {*interval_columns(stem, unit)}]
         pooled = pool([Estimate(interval_in(row, stem, unit), int(row["launches_count"])) for row in known])
@@ -196,6 +200,12 @@ def _pooled_cell(rows: Sequence[Mapping[Hashable, Any]], stems: Mapping[str, tup
             changed |= {name: int(sum(row[name] for row in rows)) for name in ("launches_count", "launches_made_count")}
     limits = [row["bottleneck"] for row in rows if row["bottleneck"] in LOWER_BOUND_LIMITS]
     return changed | ({"bottleneck": limits[0]} if limits else {})
+
+
+def _least_achieved(cells: Sequence[Mapping[Hashable, Any]]) -> dict[str, object]:
+    """Return the least share of the arrivals that a session completed: a session that saturates has no valid trial."""
+    shares = [float(share) for cell in cells if pd.notna(share := cell.get("achieved_fraction", math.nan))]
+    return {"achieved_fraction": min(shares)} if len(shares) >= LEAST_SESSIONS else {}
 
 
 def _interval_stems(cells: pd.DataFrame) -> dict[str, tuple[str, str]]:

@@ -89,7 +89,7 @@ class Results(RunRecord):
     @cached_property
     def levels(self) -> pd.DataFrame:
         """Return the levels of load; see :func:`runners.analyse.fixed_rates.build_levels`."""
-        return build_levels(self.manifest, self.cells, self.trials)
+        return build_levels(self.manifest, self.cells)
 
     @cached_property
     def capacities(self) -> pd.DataFrame:

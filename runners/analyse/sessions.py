@@ -183,7 +183,7 @@ class CostSpread:
 def cost_spread(results: Results) -> CostSpread:
     """Return the costs in this run and in the newest other sessions of its measurement."""
     newest = other_sessions(results)[:-MOST_SESSIONS:-1]
-    costs = [_costs(each) for each in (results, *usable(newest))]
+    costs = [_costs(each) for each in (results.over(()), *usable(newest))]
     return CostSpread(pd.concat(costs, ignore_index=True), sum(not each.empty for each in costs))
 
 

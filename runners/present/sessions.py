@@ -167,7 +167,7 @@ def sure(results: Results) -> str:
     agree = between == _NONE
     if count >= LEAST_SESSIONS and results.fixed_rate:
         return (
-            "Intervals (95 %) cover a further session, at fixed rates this one only; "
+            f"Intervals (95 %) cover a further session, {_alone(results)} this one only; "
             f"{count} sessions within {_span(results)} {'agree' if agree else f'vary by at most {between}'}."
         )
     if count >= LEAST_SESSIONS:
@@ -182,6 +182,13 @@ def sure(results: Results) -> str:
         return ""
     varied = f"between {known.sessions_count} earlier sessions of this machine ratios varied by at most {100 * known.largest_ratio:.1f} %"
     return f"{THIS_SESSION}; {varied}."
+
+
+def _alone(results: Results) -> str:
+    """Return which intervals are of this session: those at rates that no other session had, and all differences between times."""
+    cells = results.cells[results.cells["workload"].isin(results.fixed_rate)]
+    own = cells.loc[cells["status"] == "ok", "sessions_count"] < LEAST_SESSIONS
+    return "at fixed rates" if own.all() else "some rates and added times" if own.any() else "added times"
 
 
 def _span(results: Results) -> str:

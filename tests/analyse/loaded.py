@@ -107,11 +107,13 @@ def search(goals, service_rps, cpu_us, highest_rps, **about):
     return windows
 
 
-def _planned(capacities, shares):
-    """The planned loads of one run: equal rates, and each system's own."""
+def _planned(capacities, shares, given):
+    """The planned loads of one run: given rates, equal ones at shares of a capacity, and each system's own."""
     loads = []
     for base, own in capacities.items():
         slowest = min(own, key=own.get)
+        shapes = [LoadProfile(f"{rate}/s", generator="paceload", rate_rps=float(rate)) for rate in given]
+        loads += [PlannedLoad(load=each.name, shape=each, systems=list(own), workload=base) for each in shapes]
         for share in shares:
             plans = [("slowest", own[slowest], list(own))]
             plans += [("own", rate, [name]) for name, rate in own.items() if name != slowest]
@@ -142,11 +144,13 @@ def run_of(
     """A run of label → system → capacity in requests/s; the first system of the first workload has the control.
 
     A system's queue serves `SPARE` × its capacity (the pilot's); each launch's differs by `noise`. `highest`: of the search, × capacity.
-    `about`: profile, late (share of the sends of a search), record (what differs in run.json).
+    `about`: profile, given (rates beside those at `shares`), late (share of the sends of a search), record (what differs in run.json).
     """
     run, chance = Run(EXPERIMENT, run_id, folder), random.Random(about.get("chance", 3))
     first_label, first = next((label, next(iter(own))) for label, own in queues.items())
-    rates = PlannedRates(capacities=queues, generator_rps=120_000.0, loads=_planned(queues, shares))
+    rates = PlannedRates(
+        capacities=queues, generator_rps=120_000.0, loads=_planned(queues, shares, about.get("given", ()))
+    )
     of = {}
     for label, own in queues.items():
         of |= {(system, label): rate for system, rate in own.items()}
@@ -157,7 +161,7 @@ def run_of(
         shapes = {}
         for load in rates.loads:
             if load.workload == label and (system if system != CONTROL else first) in load.systems:
-                shapes |= {load.shape.name: load.shape} if system != CONTROL or load.share_of == "slowest" else {}
+                shapes |= {load.shape.name: load.shape} if system != CONTROL or load.share_of != "own" else {}
         plan += [(system, label, shape) for shape in [*shapes.values(), searched]]
     beside = [("calibration+stalled", "ping", shape) for shape in stalled_shapes()] if stalled else []
     workloads = {}

@@ -2,6 +2,7 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from runners.analyse.results import analyse
 from runners.analyse.session_record import COLUMNS, FORWARD, LEFT_OUT
 from runners.analyse.sessions import with_sessions
+from runners.present import sessions as shown_sessions
 from runners.present.how_sure import how_sure
 from runners.present.kit.wording import MOST_WORDS, words_count
-from runners.present.sessions import figure, kept, record_table
+from runners.present.sessions import figure, kept, record_table, sure
 from runners.present.throughput.charts import ratios
 from runners.present.throughput.report import answer
 from runners.present.throughput.tables import comparisons
@@ -115,3 +117,18 @@ def test_sessions_that_agree_are_said_to_agree(tmp_path):
     run_of(tmp_path, rates, blocks=1, run_id="short", record=record)
     said = how_sure(with_sessions(analyse(run)))[0]
     assert re.search(r"3 sessions within 2 h, (which agree within their own noise|between which .* 0\.[1-3] %)\.", said)
+
+
+@pytest.mark.parametrize(
+    ("of_rates", "said"),
+    [([1, 1], "at fixed rates"), ([1, 4], "some rates and added times"), ([4, 4], "added times")],
+)
+def test_intervals_that_are_of_this_session_only_are_named(monkeypatch, of_rates, said):
+    monkeypatch.setattr(shown_sessions, "_span", lambda results: "12 h")
+    cells = pd.DataFrame({"workload": ["w", "w"], "status": "ok", "sessions_count": of_rates})
+    leaders = pd.DataFrame({"family": ["leader"], "sessions_count": [4], "between_ratio": [0.083]})
+    found = sure(SimpleNamespace(comparisons=leaders, cells=cells, fixed_rate=["w"]))
+    assert found == (
+        f"Intervals (95 %) cover a further session, {said} this one only; 4 sessions within 12 h vary by at most 8.3 %."
+    )
+    assert words_count(found) <= MOST_WORDS

@@ -72,11 +72,13 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
     bases, look = ordered(results.cells["base_workload"]), styles(results.cells)
     bases = [base for base in bases if (rows["base_workload"] == base).any()]
     goals = [goal for goal in _objectives(results) if goal.percentile == percentile]
+    further = _further(rows)
     chart, axes = panels(
         [titles[base] for base in bases],
         [rows_for(rows["system"].nunique(), _ROWS)] * len(bases),
         title=title,
-        caption="Open loop: response times count from the intended moment. Log axis; whiskers: 95 % interval, ▲▼ where it goes on.\n"
+        caption="Open loop: response times count from the intended moment. Log axis; "
+        f"whiskers: 95 % interval{further}, ▲▼ where it goes on.\n"
         "Open markers on top: less than 99 % of the arrivals were completed, so the response times are not those of this rate.\n"
         "Systems at the same rate stand side by side.",
         description=f"{title}; a line for each of {', '.join(ordered(rows['system']))}. {_longest(rows, name, titles)}",
@@ -163,7 +165,7 @@ def capacities(results: Results) -> Chart:
     titles, goals = base_titles(results.manifest), _objectives(results)
     bases, look = ordered(results.cells["base_workload"]), styles(results.cells)
     bases = [base for base in bases if (frame["base_workload"] == base).any()]
-    further = " of a further session" if frame["sessions_count"].max() > 1 else ""
+    further = _further(frame)
     chart, axes = panels(
         [titles[base] for base in bases],
         [frame.loc[frame["base_workload"] == base, "system"].nunique() for base in bases],
@@ -178,6 +180,10 @@ def capacities(results: Results) -> Chart:
     for ax, base in zip(axes, bases, strict=True):
         _capacity_panel(ax, frame[frame["base_workload"] == base], [goal.text for goal in goals], look)
     return chart
+
+
+def _further(rows: pd.DataFrame) -> str:
+    return " of a further session" if rows["sessions_count"].max() > 1 else ""
 
 
 def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: Mapping[str, Style]) -> None:

@@ -21,6 +21,7 @@ from runners.present.kit.theme import Chart
 from runners.present.kit.wording import PER_SECOND, few
 from runners.present.levels import charts, sentences
 from runners.present.sessions import THIS_SESSION
+from runners.stats.pooling import LEAST_SESSIONS
 from runners.stats.verdicts import band
 
 answer = sentences.answer
@@ -60,7 +61,7 @@ def _table(results: Results, base: str, goal: str) -> Fragment:
         Column("capacity", "95 % interval", {row["system"]: _capacity(row) for row in records}),
         Column("leader carries", "× as much", {row["system"]: _behind(row) for row in records}),
         Column("confirmed", "fresh launches", {row["system"]: _confirmed(row) for row in records}),
-        # Of the capacities alone: what follows is of this session.
+        # Of the capacities alone: what follows has launches of its own.
         Column("n", "launches", {row["system"]: Cell(str(int(row["launches_count"]))) for row in records}),
         estimates("CPU", f"per request {at}", half, "cpu_per_request_s", TIMES),
         estimates("p99", at, half, "p99_s", TIMES),
@@ -126,19 +127,30 @@ def _intervals(results: Results) -> str:
     widths = ((rows["capacity_high_rps"] - rows["capacity_low_rps"]) / 2 / rows["capacity_rps"]).dropna()
     if widths.empty:
         return "No capacity of this run has an interval."
-    said = f"{_cover(rows)} is {format_half_width(widths.max())}"
+    said = f"{_cover(results, rows)} is {format_half_width(widths.max())}"
     control = results.capacities[results.capacities["system"] == CONTROL]
     far = pd.concat([control["ratio_high"], 1 / control["ratio_low"]]).max() - 1
     return f"{said}; noise band {format_half_width(band(far))}." if pd.notna(far) else f"{said}."
 
 
-def _cover(rows: pd.DataFrame) -> str:
+def _cover(results: Results, rows: pd.DataFrame) -> str:
     """Return the beginning of the sentence: what intervals cover. A capacity that too few sessions have is that of this one."""
     if rows["sessions_count"].max() == 1:
         return f"{THIS_SESSION}; the widest of a capacity"
     alone = few(ordered(rows.loc[rows["sessions_count"] == 1, "system"]))
-    own = f" ({alone} and fixed rates: this one)" if alone else ", at fixed rates this one only"
-    return f"Intervals (95 %) cover a further session{own}; the widest"
+    rates = _of_this_session(without_control(results.levels))
+    said = (
+        f" ({' and '.join(filter(None, [alone, rates]))}: this one)"
+        if alone
+        else rates and f", at {rates} this one only"
+    )
+    return f"Intervals (95 %) cover a further session{said}; the widest"
+
+
+def _of_this_session(levels: pd.DataFrame) -> str:
+    """Return in words which rates have intervals of this session only: too few others have the same rate."""
+    alone = levels.loc[levels["p99_s"].notna(), "sessions_count"] < LEAST_SESSIONS
+    return "" if not alone.any() else "fixed rates" if alone.all() else "some fixed rates"
 
 
 def summary(results: Results, cost_spread: CostSpread | None = None) -> dict[str, Any]:

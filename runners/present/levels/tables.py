@@ -105,10 +105,11 @@ def _cpus(row: Mapping[str, Any]) -> Cell:
 def levels(results: Results) -> Fragment:
     """Return the table of response times and CPU time at each equal rate."""
     titles, rows = base_titles(results.manifest), equal_rates(results.levels)
+    whose = "of a further session" if rows["sessions_count"].max() > 1 else "response time"
     heads = [
-        ("system", ""),
+        ("system", "n: launches"),
         ("achieved", "of the arrivals"),
-        *((name.removesuffix("_s").replace("_", "."), "response time, 95 % interval") for name in _SHOWN),
+        *((name.removesuffix("_s").replace("_", "."), f"95 % interval {whose}") for name in _SHOWN),
         ("CPU", "of the server, per request"),
         ("user", "per request"),
         ("kernel", "per request"),
@@ -123,7 +124,8 @@ def levels(results: Results) -> Fragment:
 
 
 def _level(row: Mapping[str, Any]) -> list[Cell]:
-    name = Cell(row["system"], kind="muted" if row["system"] == CONTROL else "")
+    launches = f"n = {int(row['launches_count'])}"
+    name = Cell(row["system"], launches, "muted" if row["system"] == CONTROL else "")
     if row["status"] != "ok" and not row["saturated"]:
         return [name, without_number(row["status"]), *[Cell("–")] * (len(_SHOWN) + 3)]
     achieved = Cell(
