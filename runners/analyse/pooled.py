@@ -27,8 +27,8 @@ _PARTS = {
     "throughput_rps": ("goodput_rps",),
     "cpu_per_request_s": ("cpu_user_per_request_s", "cpu_system_per_request_s"),
 }
-# The largest of the launches' peaks is no mean.
-_NO_MEANS = frozenset({"rss_peak"})
+NO_MEANS = frozenset({"rss_peak"})
+"""Stems of intervals that are not pooled: the largest of the launches' peaks is no mean."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def pooled_cells(own: pd.DataFrame, others: Sequence[pd.DataFrame]) -> pd.DataFr
     changed: dict[str, dict[Hashable, object]] = {}
     for index, cell in own.to_dict("index").items():
         place = (cell["system"], cell["workload"])
-        rows = [cell, *(cells[place] for cells in known if place in cells and _same_rate(cells[place], cell))]
+        rows = [cell, *(cells[place] for cells in known if place in cells and same_rate(cells[place], cell))]
         for name, value in (_pooled_cell(rows, stems) | _least_achieved(rows)).items():
             changed.setdefault(name, {})[index] = value
     for name, values in changed.items():
@@ -178,7 +178,8 @@ def pooled_cells(own: pd.DataFrame, others: Sequence[pd.DataFrame]) -> pd.DataFr
     return found
 
 
-def _same_rate(first: Mapping[Hashable, Any], second: Mapping[Hashable, Any]) -> bool:
+def same_rate(first: Mapping[Any, Any] | pd.Series, second: Mapping[Any, Any] | pd.Series) -> bool:
+    """Return whether two cells were offered the same rate, or none."""
     rates = first.get("offered_rps", math.nan), second.get("offered_rps", math.nan)
     return rates[0] == rates[1] or all(map(pd.isna, rates))
 
@@ -211,4 +212,4 @@ def _least_achieved(cells: Sequence[Mapping[Hashable, Any]]) -> dict[str, object
 def _interval_stems(cells: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Return the columns of means that have an interval, each with its stem and its unit."""
     parts = (name.partition("_low_") for name in cells.columns if "_low_" in name)
-    return {f"{stem}_{unit}": (stem, f"_{unit}") for stem, _, unit in parts if stem not in _NO_MEANS}
+    return {f"{stem}_{unit}": (stem, f"_{unit}") for stem, _, unit in parts if stem not in NO_MEANS}

@@ -51,12 +51,16 @@ class Results(RunRecord):
         """Return all sessions, the oldest first: the run's own and the others."""
         return sorted([*self.others, self.session], key=lambda each: (each.started_at, each.run_id))
 
+    @property
+    def session_cells(self) -> list[pd.DataFrame]:
+        """Return the cells of each session alone, the oldest first."""
+        return [each.cells for each in self.sessions]
+
     @cached_property
     def session(self) -> pooled.Session:
         """Return the run alone, as one session."""
-        return pooled.Session(
-            self.throughputs, self.run.run_id, self.manifest.started_at, self.own_cells, self.searches
-        )
+        about = self.run.run_id, self.manifest.started_at
+        return pooled.Session(self.throughputs, *about, self.own_cells, self.searches)
 
     @cached_property
     def throughputs(self) -> pd.Series:

@@ -21,6 +21,7 @@ class MadeUp:
     cells: pd.DataFrame
     noise_floor_ratio: dict = field(default_factory=dict)
     width: float = 0.001
+    session_cells: list = field(default_factory=list)
 
     def paired(self, first, second):
         rates = self.cells.set_index(["system", "workload"])["throughput_rps"]

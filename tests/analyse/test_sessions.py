@@ -16,6 +16,7 @@ from runners.analyse.session_record import FORWARD, LEFT_OUT, session_record
 from runners.analyse.sessions import compatible, with_sessions
 from runners.analyse.summary import summary, write_processed
 from runners.core.project import OWN_SESSION_ONLY
+from runners.stats.estimates import interval_in, ratio_of
 from runners.store.ledger import Run, is_reference
 from runners.store.runs import mark_void
 from tests.analyse.synthetic import manifest, run_of
@@ -226,6 +227,11 @@ def test_claims_are_judged_by_the_interval_over_sessions(ledger):
     assert found.p_below(found.interval.high) == pytest.approx(0.025, rel=1e-6)
     times = cell_ratio(selected.results.for_claims, "p50_s", *cells)
     assert times.freedom == 4
+    # What a session did to both systems cancels: the sessions' ratios are pooled, not their times.
+    both = (selected.results.cells.set_index("system").loc[each.system] for each in cells)
+    apart = ratio_of(*(interval_in(row, "p50", "_s") for row in both))
+    assert times.interval.value == pytest.approx(apart.value, rel=0.02)
+    assert times.interval.high / times.interval.low < apart.high / apart.low
     # Sessions that began after the review are not part of it.
     then = selected_before({"02-json-decode": "s1"}, ["02-json-decode"], base, until="2026-01-01T03:30:00+00:00")
     assert [each.run_id for each in then[0].results.sessions] == ["s0", "s1", "s2", "s3"]

@@ -6,7 +6,7 @@ And the quantities that only claims are judged by.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -16,9 +16,10 @@ from scipy import special
 
 from runners.analyse.claims.register import CellName, over
 from runners.analyse.fixed_rates import IN_BURSTS, STATISTICS
+from runners.analyse.pooled import NO_MEANS, same_rate
 from runners.core.records import LOWER_BOUND_LIMITS, Interval
 from runners.stats.estimates import Comparison, as_columns, interval_columns, log_arm, mean_interval, ratio_of
-from runners.stats.pooling import LEAST_SESSIONS
+from runners.stats.pooling import LEAST_SESSIONS, Estimate, Pooled, pool
 from runners.stats.verdicts import band
 
 # Read from the kernel, whichever generator makes the load.
@@ -34,6 +35,8 @@ class Measured(Protocol):
 
     @property
     def cells(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
+    def session_cells(self) -> Sequence[pd.DataFrame]: ...  # noqa: D102
     @property
     def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
     def paired(self, first: tuple[str, str], second: tuple[str, str]) -> Comparison: ...  # noqa: D102
@@ -119,7 +122,10 @@ def _at_rate(run: Measured, metric: str, cell: CellName) -> bool:
 
 def amount(run: Measured, metric: str, cell: CellName) -> Interval:
     """Return the amount of a metric in a cell; low and high are NaN where the run gives no interval."""
-    row = row_of(run, metric, cell)
+    return _amount_in(row_of(run, metric, cell), metric)
+
+
+def _amount_in(row: pd.Series, metric: str) -> Interval:
     value = float(row[metric])
     if metric in _COUNTS:
         return Interval(value, value, value)
@@ -131,12 +137,15 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
     """Return the ratio of two cells that have the metric.
 
     Throughputs are paired within the run's blocks. For all else the interval is made from those of the two amounts. It is wider than a
-    paired one, as what a block did to both does not cancel.
+    paired one, as what a block did to both does not cancel. What a session did to both does: where cells are pooled, so are the ratios of
+    their sessions.
     """
     rows = [row_of(run, metric, cell) for cell in (first, second)]
     if metric == "throughput_rps":
         found = run.paired(first, second)
         interval, freedom = found.interval, found.freedom
+    elif (over_sessions := _over_sessions(run, metric, first, second)) is not None:
+        interval, freedom = over_sessions.further, over_sessions.sessions_count - 1
     else:
         here, theirs = amount(run, metric, first), amount(run, metric, second)
         # Counts of zero are decided: against some, and against zero.
@@ -154,6 +163,26 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
     )
 
 
+def _over_sessions(run: Measured, metric: str, first: CellName, second: CellName) -> Pooled | None:
+    """Return the ratios of the sessions pooled; None where too few have both cells, at the rates of the run's own."""
+    own = [row_of(run, metric, cell) for cell in (first, second)]
+    if not all(_is_pooled(row, metric) for row in own):
+        return None
+    estimates = []
+    for cells in run.session_cells:
+        rows = [_row_in(cells, metric, cell) for cell in (first, second)]
+        if all(row.get("status") == "ok" and same_rate(row, here) for row, here in zip(rows, own, strict=True)):
+            ratio = ratio_of(*(_amount_in(row, metric) for row in rows))
+            estimates.append(Estimate(ratio, int(min(row["launches_count"] for row in rows))))
+    found = pool(estimates)
+    return found if found is not None and found.sessions_count >= LEAST_SESSIONS else None
+
+
+def _is_pooled(cell: pd.Series, metric: str) -> bool:
+    """Return whether a cell's amount is over sessions."""
+    return metric.rpartition("_")[0] not in NO_MEANS and float(cell.get("sessions_count", 1)) >= LEAST_SESSIONS
+
+
 def _freedom(cell: pd.Series) -> float:
     """Return the degrees of freedom of a cell's intervals: they are over launches, or over sessions where there are enough."""
     sessions_count = float(cell.get("sessions_count", 1))
@@ -162,12 +191,16 @@ def _freedom(cell: pd.Series) -> float:
 
 def row_of(run: Measured, metric: str, cell: CellName) -> pd.Series:
     """Return the row of a cell, empty where it was not measured; a build belongs to the system, whatever the load."""
-    known = (run.cells["system"] == cell.system).to_numpy()
+    return _row_in(run.cells, metric, cell)
+
+
+def _row_in(cells: pd.DataFrame, metric: str, cell: CellName) -> pd.Series:
+    known = (cells["system"] == cell.system).to_numpy()
     if metric != "build_s":
-        known = known & (run.cells["workload"] == cell.workload).to_numpy()
-    elif metric in run.cells:
-        known = known & run.cells[metric].notna().to_numpy()
-    return run.cells.iloc[known.argmax()] if known.any() else pd.Series(dtype=object)
+        known = known & (cells["workload"] == cell.workload).to_numpy()
+    elif metric in cells:
+        known = known & cells[metric].notna().to_numpy()
+    return cells.iloc[known.argmax()] if known.any() else pd.Series(dtype=object)
 
 
 @dataclass(frozen=True)
@@ -179,6 +212,7 @@ class ForClaims:
     """
 
     cells: pd.DataFrame
+    session_cells: Sequence[pd.DataFrame]
     noise_floor_ratio: dict[str, float]
     paired: Callable[[tuple[str, str], tuple[str, str]], Comparison]
 
@@ -187,7 +221,7 @@ def for_claims(run: Measured, build_s: Mapping[str, float]) -> ForClaims:
     """Return the run with what claims need besides its cells; `build_s` is system → seconds of its build."""
     cells = pd.concat([run.cells, _after_start(run.cells)], ignore_index=True)
     cells["build_s"] = cells["system"].map(build_s).astype(float)
-    return ForClaims(cells, dict(run.noise_floor_ratio), run.paired)
+    return ForClaims(cells, run.session_cells, dict(run.noise_floor_ratio), run.paired)
 
 
 def _after_start(cells: pd.DataFrame) -> pd.DataFrame:
