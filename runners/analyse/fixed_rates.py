@@ -130,7 +130,7 @@ def build_levels(manifest: RunManifest, cells: pd.DataFrame) -> pd.DataFrame:
     base_workload, system, workload, status, launches_count, sessions_count; offered_rps; p50_s … p99_99_s with _low_ and _high_ (response
     times; NaN where saturated); cpu_per_request_s with its interval, and its user and kernel part; share of a capacity and
     share_of (``slowest``, ``own``, or empty where rates were given); own_share (of the system's own capacity, as the pilot
-    window saw it); achieved_fraction of the arrivals (over sessions: the least), and saturated: it is below `LEAST_OFFERED`, so
+    window saw it); achieved_fraction of the rate (over sessions: the least), and saturated: it is below `LEAST_OFFERED`, so
     these are not the response times of that rate.
     """
     loads = manifest.rates.loads if manifest.rates else []

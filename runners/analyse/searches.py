@@ -80,7 +80,7 @@ def _sound(trials: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def _met(windows: pd.DataFrame, goal: Objective) -> pd.Series:
-    """Return for each window whether it met an objective: at most 1 % of its arrivals are missing, and the percentile is in the limit."""
+    """Return for each window whether it met an objective: it completed 99 % of its rate, and the percentile is in the limit."""
     carried = windows["achieved_fraction"] >= LEAST_OFFERED
     return carried & (windows[response_column(goal.percentile)] <= goal.limit_s)
 

@@ -29,7 +29,7 @@ def response_column(percentile: float) -> str:
 _OF_A_SCHEDULE = ("on_time_fraction", "late_p99_s", "late_fraction", "achieved_fraction")
 OPEN_LOOP = (*map(response_column, PERCENTILES), *_OF_A_SCHEDULE)
 """Columns of a window with scheduled arrivals: percentiles of the response times; the share of the sends at most `PACED_S` late, the
-p99 of their lateness, and the share of those later than `LATE_S`; and the share of the arrivals with a correct response."""
+p99 of their lateness, and the share of those later than `LATE_S`; and how much of the arrivals' rate correct responses reached."""
 
 
 def trial_row(record: TrialRecord, raw: WindowRecord, result: LoadResult) -> Row:
@@ -91,17 +91,16 @@ def _network(network: NetworkUse | None) -> dict[str, float]:
 def _open_loop(result: LoadResult, objectives: Sequence[str]) -> dict[str, float]:
     """Return `OPEN_LOOP` of one window, and the percentiles of its objectives; NaN where arrivals were not scheduled."""
     wanted = sorted({*PERCENTILES, *(objective(text).percentile for text in objectives)})
-    if not (result.response_time or result.lateness or result.scheduled_count):
+    if not (result.response_time or result.lateness or result.scheduled_rps):
         return dict.fromkeys([*map(response_column, wanted), *_OF_A_SCHEDULE], np.nan)
     times, late = result.response_time or Histogram((), ()), result.lateness or Histogram((), ())
     values = histograms.percentiles(*times.arrays, wanted) * 1e-6
     found = {response_column(percentile): float(value) for percentile, value in zip(wanted, values, strict=True)}
-    scheduled = result.scheduled_count
     return found | {
         "on_time_fraction": 1 - _later(late, PACED_S),
         "late_p99_s": float(histograms.percentiles(*late.arrays, [99.0])[0]) * 1e-6,
         "late_fraction": _later(late, LATE_S),
-        "achieved_fraction": (result.requests_count - result.errors.status_count) / scheduled if scheduled else np.nan,
+        "achieved_fraction": result.achieved_fraction,
     }
 
 

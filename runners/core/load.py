@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -110,7 +111,7 @@ class LoadResult:
     requests_count : int
         Completed requests of any status.
     duration_s : float
-        Measured by the generator, without the ramp-up.
+        Measured by the generator, without the ramp-up. Of a scheduled open loop, until the last response, less what the fastest took.
     read_bytes : int
         Bytes of all responses with known size, headers included unless `bodies_only`.
     connections_count : int
@@ -127,8 +128,8 @@ class LoadResult:
         The generator counts the bytes of bodies, without headers.
     unseen_count : int
         Completed requests without a recorded service time.
-    scheduled_count : int | None
-        Arrivals of an open loop that has a schedule.
+    scheduled_rps : float | None
+        Arrivals per second of an open loop that has a schedule.
     response_time : Histogram | None
         Response times, from the intended send, where the generator knows it. Requests without a response are lower bounds.
     lateness : Histogram | None
@@ -150,7 +151,7 @@ class LoadResult:
     warnings: tuple[str, ...] = ()
     bodies_only: bool = False
     unseen_count: int = 0
-    scheduled_count: int | None = None
+    scheduled_rps: float | None = None
     response_time: Histogram | None = None
     lateness: Histogram | None = None
     cpu_s: float | None = None
@@ -165,6 +166,14 @@ class LoadResult:
     def goodput_rps(self) -> float:
         """Return the correct responses per second."""
         return (self.requests_count - self.errors.status_count) / self.duration_s
+
+    @property
+    def achieved_fraction(self) -> float:
+        """Return the correct responses per second as a share of the scheduled arrivals per second; NaN without a schedule.
+
+        A server that falls behind may respond to all, but later and later: then the last responses come long after the last arrival.
+        """
+        return self.goodput_rps / self.scheduled_rps if self.scheduled_rps else math.nan
 
 
 class GeneratorError(ValueError):

@@ -189,10 +189,10 @@ class Paceload:
             raise GeneratorError("the response times are not as many as the requests that were completed or given up")
         if report.service.total_count != report.completed:
             raise GeneratorError("the service times are not as many as the completed requests")
+        fastest_s = float(min(report.response.in_ns[0], default=0)) / 1e9 if load.rate_rps else 0.0
         return LoadResult(
             requests_count=report.completed,
-            # In an open loop, responses belong to the arrivals of this time, even those that come after it.
-            duration_s=report.duration_s if load.rate_rps else max(report.duration_s, report.elapsed_s),
+            duration_s=max(report.duration_s, report.elapsed_s - fastest_s),
             read_bytes=report.read_bytes,
             connections_count=load.connections,
             errors=LoadErrors(
@@ -205,7 +205,7 @@ class Paceload:
             service_time=report.service.in_us,
             response_time=report.response.in_us if load.rate_rps else None,
             lateness=report.lateness.in_us if load.rate_rps else None,
-            scheduled_count=report.scheduled if load.rate_rps else None,
+            scheduled_rps=report.scheduled / report.duration_s if load.rate_rps else None,
             cpu_s=report.cpu_s,
             warnings=tuple(_warnings(report, load)),
         )

@@ -71,7 +71,7 @@ def combined(results: Sequence[LoadResult]) -> LoadResult:
         ),
         bodies_only=results[0].bodies_only,
         unseen_count=sum(result.unseen_count for result in results),
-        scheduled_count=_sum(result.scheduled_count for result in results),
+        scheduled_rps=_sum(result.scheduled_rps for result in results),
         response_time=_merged(result.response_time for result in results),
         lateness=_merged(result.lateness for result in results),
         # That of the busiest host, as in the samples.
@@ -85,7 +85,7 @@ def _merged(histograms: Iterable[Histogram | None]) -> Histogram | None:
     return merge(each for each in known if each) if all(known) else None
 
 
-def _sum(counts: Iterable[int | None]) -> int | None:
+def _sum(counts: Iterable[float | None]) -> float | None:
     known = list(counts)
     return sum(count for count in known if count is not None) if None not in known else None
 

@@ -86,7 +86,6 @@ def on_schedule(result: LoadResult) -> bool:
 def met(result: LoadResult, goal: Objective) -> bool:
     """Return whether a window carried its rate and kept an objective."""
     times = result.response_time
-    right = result.requests_count - result.errors.status_count
-    if times is None or not times.total_count or right < LEAST_OFFERED * (result.scheduled_count or 1):
+    if times is None or not times.total_count or not result.achieved_fraction >= LEAST_OFFERED:
         return False
     return goal.met(float(histograms.percentiles(times.values_us, times.counts, (goal.percentile,))[0]) * 1e-6)

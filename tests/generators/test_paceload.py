@@ -44,16 +44,44 @@ def test_the_histograms_are_those_that_it_printed(name):
 
 def test_an_open_loop_counts_response_times_from_the_schedule_and_all_that_was_scheduled():
     result = parsed("open")
-    assert result.scheduled_count == result.requests_count == 195
+    assert result.requests_count == 195
+    assert result.scheduled_rps == 195 / 0.5
     assert result.response_time.total_count == 195
     assert mean_us(result.response_time) >= mean_us(result.service_time) > 5000
     assert not result.warnings
     assert not result.errors.total_count
 
 
+def overloaded(*, of_rate, always_s=0.0):
+    """The report of a server that responds to all, at this share of their rate, and after `always_s` at the earliest."""
+    report, load = report_of(recorded("open")), LOADS["open"]
+    took_s = load.duration_s / of_rate + always_s
+    waits_ns = [round(1e9 * (always_s + (took_s - always_s - load.duration_s) * place / 194)) for place in range(195)]
+    bins = report.response.model_copy(update={"ns": [(wait, 1) for wait in waits_ns], "hdr": ""})
+    slow = report.model_copy(update={"elapsed_s": took_s, "response": bins})
+    return Paceload().parse(slow.model_dump_json(), load)
+
+
+@pytest.mark.parametrize("of_rate", [0.3, 0.9, 0.98])
+def test_a_server_that_responds_later_and_later_did_not_achieve_the_rate_though_it_responds_to_all(of_rate):
+    result = overloaded(of_rate=of_rate)
+    assert not result.errors.total_count
+    assert result.achieved_fraction == pytest.approx(of_rate)
+    assert result.throughput_rps == pytest.approx(of_rate * result.scheduled_rps)
+
+
+def test_a_server_that_always_takes_its_time_achieves_the_rate():
+    assert overloaded(of_rate=1.0, always_s=0.3).achieved_fraction == pytest.approx(1.0)
+
+
+def test_wrong_responses_achieve_nothing():
+    assert parsed("not-found").achieved_fraction == 0.0
+    assert parsed("open").achieved_fraction > 0.98
+
+
 def test_a_closed_loop_has_no_schedule_to_be_late_for():
     result = parsed("closed")
-    assert (result.response_time, result.lateness, result.scheduled_count) == (None, None, None)
+    assert (result.response_time, result.lateness, result.scheduled_rps) == (None, None, None)
 
 
 def test_a_stall_is_in_the_response_times_of_all_that_arrived_meanwhile():
@@ -64,13 +92,15 @@ def test_a_stall_is_in_the_response_times_of_all_that_arrived_meanwhile():
         if value > 10_000
     )
     # A tenth of the arrivals, and those whose responses were due in it.
-    assert 0.05 * result.scheduled_count < late < 0.25 * result.scheduled_count
+    assert 0.05 * 369 < late < 0.25 * 369
 
 
 def test_a_request_without_a_response_is_an_error_and_among_the_response_times():
     result = parsed("unanswered")
     assert result.errors.timeout_count == 699
-    assert result.response_time.total_count == result.scheduled_count == result.requests_count + 699
+    assert (
+        result.response_time.total_count == report_of(recorded("unanswered")).scheduled == result.requests_count + 699
+    )
     assert any("were completed" in warning for warning in result.warnings)
 
 

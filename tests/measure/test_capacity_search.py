@@ -30,7 +30,7 @@ def window(p99_us: int, tail_us: int, *, late: bool = False, completed: float = 
         service_time=Histogram((1,), (requests,)),
         response_time=Histogram((100, p99_us, tail_us), (9_800, 180, 20)),
         lateness=Histogram((10, 2000), (9_800, 200) if late else (9_990, 10)),
-        scheduled_count=10_000,
+        scheduled_rps=10_000.0,
     )
 
 

@@ -13,6 +13,7 @@ from PIL import Image
 
 from runners.core.records import CONTROL, Hue
 from runners.core.run_manifest import Shade
+from runners.present.kit.markup import REPORT
 from runners.present.kit.palette import BAD, GOOD, INK, QUIET, colour, hues_by_name, luminance
 from runners.present.kit.theme import Chart, styles
 from runners.present.throughput import charts, curves
@@ -55,6 +56,16 @@ def test_every_chart_says_what_it_shows_with_units_and_for_those_who_cannot_see_
 
 def test_without_a_floor_there_is_no_chart_of_its_shares(sample):
     assert charts.share_of_floor(sample.shares.iloc[:0], sample.cells) is None
+
+
+def test_a_chart_without_panels_shows_nothing(monkeypatch):
+    empty = Chart("Response time", "Whiskers: 95 % interval.", "a line for each of .")
+    assert empty.html == ""
+    assert (empty.fragment.html, empty.fragment.text) == ("", "a line for each of .")
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **about: shown.append(data))
+    empty._ipython_display_()
+    assert shown == [{"text/plain": "a line for each of .", REPORT: {"html": ""}}]
 
 
 def test_there_is_one_panel_per_workload_and_one_bar_per_system(sample):

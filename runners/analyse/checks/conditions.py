@@ -41,9 +41,9 @@ def offered(record: TrialRecord, windows: Windows) -> Check:
 
 
 def _achieved(load: Load, result: LoadResult) -> float:
-    """Return the completed requests as a share of those that were scheduled, or that the rate makes of the time."""
-    if result.scheduled_count is not None:
-        return result.requests_count / max(1, result.scheduled_count)
+    """Return how much of the scheduled rate was achieved, or of the given one where the load generator has no schedule."""
+    if result.scheduled_rps is not None:
+        return result.achieved_fraction
     return result.throughput_rps / (load.rate_rps or math.nan)
 
 

@@ -123,7 +123,9 @@ class Chart:
 
     @functools.cached_property
     def html(self) -> str:
-        """The chart as markup of a report: a figure with an SVG for each panel."""
+        """The chart as markup of a report: a figure with an SVG for each panel; nothing where it has none."""
+        if not self._panels:
+            return ""
         prefix = f"c{zlib.crc32(f'{self.title} {self.description}'.encode('utf-8', 'replace')):x}-"
         with mpl.rc_context(THEME):
             key = small_svg(self._key, "key", f"{prefix}k") if self._key else ""
@@ -143,6 +145,8 @@ class Chart:
     @property
     def fragment(self) -> Fragment:
         """The chart as markup, to stand inside another fragment."""
+        if not self._panels:
+            return Fragment("", self.description)
         return Fragment(self.html, self.description, picture(self.png(), self.description, *self._shown_size).html)
 
     @property
@@ -153,9 +157,12 @@ class Chart:
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        width, height = self._shown_size
-        data: dict[str, Any] = {"image/png": base64.b64encode(self.png()).decode(), "text/plain": self.description}
-        facts: dict[str, Any] = {"image/png": {"width": width, "height": height, "alt": self.description}}
+        data: dict[str, Any] = {"text/plain": self.description}
+        facts: dict[str, Any] = {}
+        if self._panels:  # before SVG: see pixels()
+            width, height = self._shown_size
+            data["image/png"] = base64.b64encode(self.png()).decode()
+            facts["image/png"] = {"width": width, "height": height, "alt": self.description}
         data[REPORT], facts[REPORT] = {"html": self.html}, {MARK: True}
         display(data, raw=True, metadata=facts)  # type: ignore[no-untyped-call]
 

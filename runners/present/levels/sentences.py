@@ -227,8 +227,8 @@ def threats_of_levels(results: Results) -> list[str]:
 
 
 def saturated(results: Results) -> str:
-    """Return the sentence about the systems that completed less than 99 % of the arrivals at a rate."""
+    """Return the sentence about the systems that completed less than 99 % of a rate."""
     rows = without_control(equal_rates(results.levels))
     rows = rows[rows["saturated"]].drop_duplicates(["base_workload", "system"])
     names = few([f"{row.system} ({row.base_workload}, from {row.offered_rps:,.0f}/s on)" for row in rows.itertuples()])
-    return f"Less than 99 % of the arrivals were completed by {names}." if names else ""
+    return f"Less than 99 % of the rate was completed by {names}." if names else ""

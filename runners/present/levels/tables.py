@@ -108,7 +108,7 @@ def levels(results: Results) -> Fragment:
     whose = "of a further session" if rows["sessions_count"].max() > 1 else "response time"
     heads = [
         ("system", "n: launches"),
-        ("achieved", "of the arrivals"),
+        ("achieved", "of the rate"),
         *((name.removesuffix("_s").replace("_", "."), f"95 % interval {whose}") for name in _SHOWN),
         ("CPU", "of the server, per request"),
         ("user", "per request"),
