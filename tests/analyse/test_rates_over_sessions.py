@@ -1,6 +1,7 @@
 """Given rates are the same in all sessions, so they are pooled; rates that each session plans from what it carries are not."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -118,3 +119,20 @@ def test_rates_that_sessions_planned_are_those_of_this_session_and_the_report_sa
         "Intervals (95 %) cover a further session, at fixed rates this one only;"
     )
     assert "of a further session" not in charts.latency(planned).caption + tables.levels(planned).html
+
+
+def test_systems_are_told_apart_by_the_ratios_of_the_sessions_though_their_own_intervals_overlap(results):
+    rows = results.levels[results.levels["offered_rps"] == RATES[0]].set_index("system")
+    assert rows["p99_low_s"]["slow+b"] > rows["p99_high_s"]["fast+a"]
+    wide = {"p99_low_s": 1e-6, "p99_high_s": 1.0}
+    cells = results.cells.assign(**wide)
+    found = SimpleNamespace(
+        levels=results.levels.assign(**wide),
+        cells=cells,
+        session_cells=results.session_cells,
+        manifest=results.manifest,
+        noise_floor_ratio={},
+    )
+    assert "p99 is shortest with fast+a" in sentences.longest(found, "decode-10")
+    found.session_cells = []
+    assert "p99, not told apart: fast+a" in sentences.longest(found, "decode-10")

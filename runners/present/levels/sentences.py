@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from runners.analyse.claims.ratios import CellRatio, cell_ratio
+from runners.analyse.claims.register import CellName
 from runners.analyse.fixed_rates import base_titles, equal_rates, half_load
 from runners.analyse.results import Results
 from runners.analyse.sessions import CostSpread
@@ -16,10 +19,12 @@ from runners.core.units import TIMES, amount
 from runners.present.kit.frames import inverse, ordered, without_control
 from runners.present.kit.wording import PER_SECOND, at_most, factor, few, known, sentence
 from runners.present.load_generators import omitted
-from runners.stats.estimates import ratio_of
+from runners.stats.pooling import LEAST_SESSIONS
 
 _UNTOLD = ("undecided", "equivalent")
 _MOST_OTHERS = 4
+_ONE_SIDED = 0.025
+"""A 95 % interval leaves out as much on either side."""
 
 
 def answer(results: Results) -> str:
@@ -156,11 +161,11 @@ def cost(results: Results, base: str) -> str:
     least, largest = rows.iloc[0], rows.iloc[-1]
     if len(rows) == 1:
         return sentence(f"{where}: a request costs {least['system']} {_cpu(least)} of CPU")
-    near = [str(row["system"]) for _, row in rows.iterrows() if not _is_less(least, row)]
+    near = [str(row["system"]) for _, row in rows.iterrows() if not _is_more(results, "cpu_per_request_s", row, rows)]
     if len(near) == len(rows):
         first = f"{where}, CPU per request, not told apart: {least['system']} {_cpu(least)}"
         return sentence(first, f", {largest['system']} {_cpu(largest)}")
-    more = ratio_of(_cpu_interval(largest), _cpu_interval(least))
+    more = _ratio(results, "cpu_per_request_s", largest, least).interval
     needs = "needs" if len(near) == 1 else "need"
     first = f"{where}: {few(near)} {needs} least CPU, {_cpu(least)}"
     return sentence(first, f"; {largest['system']} {factor(more.value, more.low, more.high)}")
@@ -173,8 +178,15 @@ def costs(results: Results, base: str) -> pd.DataFrame:
     return rows.sort_values("cpu_per_request_s", kind="stable")
 
 
-def _is_less(least: pd.Series, row: pd.Series) -> bool:
-    return bool(least["cpu_per_request_high_s"] < row["cpu_per_request_low_s"] and row["system"] != least["system"])
+def _is_more(results: Results, metric: str, row: pd.Series, rows: pd.DataFrame) -> bool:
+    """Return whether a system is told from the first of `rows`: in one session among all pairs, over sessions by itself."""
+    pairs_count = math.comb(len(rows), 2) if (rows["sessions_count"] < LEAST_SESSIONS).any() else 1
+    return _ratio(results, metric, row, rows.iloc[0]).p_above(1.0) < _ONE_SIDED / max(1, pairs_count)
+
+
+def _ratio(results: Results, metric: str, first: pd.Series, second: pd.Series) -> CellRatio:
+    cells = [CellName(str(row["system"]), str(row["workload"])) for row in (first, second)]
+    return cell_ratio(results, metric, *cells)
 
 
 def _cpu_interval(row: Mapping[str, Any]) -> Interval:
@@ -206,7 +218,7 @@ def longest(results: Results, base: str) -> str:
         return ""
     where = f"{base_titles(results.manifest)[base]}, {rows['offered_rps'].iloc[0]:,.0f}/s"
     low, high = rows.iloc[0], rows.iloc[-1]
-    if not low["p99_high_s"] < high["p99_low_s"]:
+    if not _is_more(results, "p99_s", high, rows):
         first = f"{where}, p99, not told apart: {low['system']} {_p99(low)}"
         return sentence(first, f", {high['system']} {_p99(high)}")
     first = f"{where}: p99 is shortest with {low['system']}, {_p99(low)}"
