@@ -204,7 +204,7 @@ def _pooled_cell(cells: Sequence[Mapping[Hashable, Any]], stems: Mapping[str, tu
 
 
 def _least_achieved(cells: Sequence[Mapping[Hashable, Any]]) -> dict[str, object]:
-    """Return the least share of the rate that a session completed: a session that saturates has no valid trial."""
+    """Return the least share of the rate that a session completed; where it has no valid trial, in the void ones."""
     shares = [float(share) for cell in cells if pd.notna(share := cell.get("achieved_fraction", math.nan))]
     return {"achieved_fraction": min(shares)} if len(shares) >= LEAST_SESSIONS else {}
 

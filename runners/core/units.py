@@ -136,7 +136,7 @@ PERCENT: Scale = ((0.01, "%"),)
 _MOST_PLACES = 3
 _WIDEST = 1000.0
 """Of an interval that spans more than this factor, no end is printed."""
-_TOO_WIDE = f"factor over {_WIDEST:.0f}"
+_TOO_WIDE = "interval too wide"
 
 
 def quantity(value: float, low: float, high: float, scale: Scale) -> str:

@@ -127,7 +127,7 @@ def test_quantities_read_as_people_write_them():
     assert amount(float("nan"), TIMES) == "–"
     assert amount(999.96e-6, TIMES) == "1.00 ms"
     assert quantity(61_234, 30_000, 60_001, RATES) == "61.2 k requests/s (30.0 to 60.0)"
-    assert quantity(61_234, 3_000, 3_000_001, RATES) == "61.2 k requests/s (factor over 1000)"
+    assert quantity(61_234, 3_000, 3_000_001, RATES) == "61.2 k requests/s (interval too wide)"
     assert quantity(0.1, -0.02, 0.22, PERCENT) == "10.0 % (−2.0 to 22.0)"
     assert [listing(list("abc")[:count]) for count in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
 
@@ -144,8 +144,8 @@ def test_quantities_read_as_people_write_them():
         ((1.088, 0.96, 1.233), ("1.09 ×", "0.96 to 1.23")),
         ((0.357, 0.206, 0.611), ("0.36 ×", "0.21 to 0.61")),
         ((2.0, 0.9, 400.0), ("2.0 ×", "0.9 to 400.0")),
-        ((2.0, 0.01, 400.0), ("2.00 ×", "factor over 1000")),
-        ((2.0, 0.0, math.inf), ("2.00 ×", "factor over 1000")),
+        ((2.0, 0.01, 400.0), ("2.00 ×", "interval too wide")),
+        ((2.0, 0.0, math.inf), ("2.00 ×", "interval too wide")),
         ((2.0, math.nan, math.nan), ("2.00 ×", "")),
         ((23.4, 23.4, 23.4), ("23.4 ×", "")),
     ],
@@ -161,7 +161,7 @@ def test_small_differences_are_said_in_percent_with_a_minus_sign():
 
 @pytest.mark.parametrize(
     ("ends", "shown"),
-    [((0.7, 1.5), "−30.0 to 50.0"), ((1e-7, 6e5), "factor over 1000"), ((0.0, math.inf), "factor over 1000")],
+    [((0.7, 1.5), "−30.0 to 50.0"), ((1e-7, 6e5), "interval too wide"), ((0.0, math.inf), "interval too wide")],
 )
 def test_a_small_difference_has_its_interval_unless_that_says_nothing(ends, shown):
     assert percent_more(1.013, *ends) == ("1.3 %", shown)

@@ -126,7 +126,7 @@ def amount(run: Measured, metric: str, cell: CellName) -> Interval:
 
 
 def _amount_in(row: pd.Series, metric: str) -> Interval:
-    value = float(row[metric])
+    value = float(row.get(metric, math.nan))
     if metric in _COUNTS:
         return Interval(value, value, value)
     stem, _, unit = metric.rpartition("_")
