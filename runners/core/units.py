@@ -139,6 +139,11 @@ _WIDEST = 1000.0
 _TOO_WIDE = "interval too wide"
 
 
+def too_wide(low: float, high: float) -> bool:
+    """Return whether a positive interval spans so large a factor that its ends say nothing."""
+    return 0 < low * _WIDEST < high
+
+
 def quantity(value: float, low: float, high: float, scale: Scale) -> str:
     """Format a value with its 95 % interval, three significant digits, one unit: ``61.2 k requests/s (60.1 to 62.3)``."""
     text, interval = quantity_parts(value, low, high, scale)
@@ -154,7 +159,7 @@ def quantity_parts(value: float, low: float, high: float, scale: Scale) -> tuple
     text = minus(f"{value / factor:.{places}f} {unit}")
     if math.isnan(low) or math.isnan(high):
         return text, ""
-    if 0 < low * _WIDEST < high:
+    if too_wide(low, high):
         return text, _TOO_WIDE
     return text, minus(f"{low / factor:.{places}f} to {high / factor:.{places}f}")
 

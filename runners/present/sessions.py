@@ -111,7 +111,7 @@ def _drawn(results: Results, rows: pd.DataFrame, title: str, points: Mapping[str
     middle = "the mean" if enough else "this session"
     if reach > _MOST_PERCENT:
         # As a factor: on a logarithm, 150 % less is nothing that there is.
-        ax.set_xticks([_percent(factor, 1.0) for factor in log_ticks(math.exp(-reach / 100), math.exp(reach / 100))])
+        ax.set_xticks([_percent(factor, 1.0) for factor in log_ticks(math.exp(-reach / 100), math.exp(reach / 100), 3)])
         ax.xaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{math.exp(percent / 100):.3g} ×"))
     ax.set_xlabel(f"as a multiple of {middle}" if reach > _MOST_PERCENT else f"% from {middle}")
     return chart

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from runners.core.records import CONTROL
-from runners.core.units import Scale, amount, minus, quantity, shortened, significant, unit_of
+from runners.core.units import Scale, amount, minus, quantity, shortened, significant, too_wide, unit_of
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import BAD, FAINT, INK, PAPER, Style, mixed
 
@@ -84,8 +84,8 @@ def shared_ends(cells: pd.DataFrame, column: str, high: str) -> dict[str, float]
 
 
 def drawn(value: float, low: float, high: float) -> Estimate:
-    """An estimate as it can be drawn: an interval that is not known (one block only) has no width."""
-    return (value, value, value) if math.isnan(low) or math.isnan(high) else (value, low, high)
+    """An estimate as it can be drawn: an interval that is not known (one block only), or too wide to say anything, has no width."""
+    return (value, value, value) if math.isnan(low) or math.isnan(high) or too_wide(low, high) else (value, low, high)
 
 
 def log_axis(ax: Axes, ends: Iterable[float], values: Iterable[float]) -> None:
@@ -100,12 +100,12 @@ def log_axis(ax: Axes, ends: Iterable[float], values: Iterable[float]) -> None:
     ax.minorticks_off()
 
 
-def log_ticks(low: float, high: float) -> list[float]:
-    """Round numbers on a log axis, 1 among them, none closer to another than a fifth of the axis."""
+def log_ticks(low: float, high: float, parts: int = 5) -> list[float]:
+    """Round numbers on a log axis, 1 among them, none closer to another than a fifth of the axis, or another part of it."""
     chosen = [1.0]
     for tick in sorted(_NICE, key=lambda tick: abs(math.log(tick))):
         apart = min(abs(math.log(tick / other)) for other in chosen)
-        if low <= tick <= high and apart > math.log(high / low) / 5:
+        if low <= tick <= high and apart > math.log(high / low) / parts:
             chosen.append(tick)
     return sorted(chosen)
 

@@ -78,7 +78,7 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
         [rows_for(rows["system"].nunique(), _ROWS)] * len(bases),
         title=title,
         caption="Open loop: response times count from the intended moment. Log axis; "
-        f"whiskers: 95 % interval{further}, ▲▼ where it goes on.\n"
+        f"whiskers: 95 % interval{further}, ▲▼ where it goes on; none where it is too wide.\n"
         "Open markers on top: less than 99 % of the rate was completed, so the response times are not those of this rate.\n"
         "Systems at the same rate stand side by side.",
         description=f"{title}; a line for each of {', '.join(ordered(rows['system']))}. {_longest(rows, name, titles)}",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from runners.analyse.claims.ratios import CellRatio, cell_ratio
+from runners.analyse.claims.ratios import cell_ratio
 from runners.analyse.claims.register import CellName
 from runners.analyse.fixed_rates import base_titles, equal_rates, half_load
 from runners.analyse.results import Results
@@ -23,8 +22,6 @@ from runners.stats.pooling import LEAST_SESSIONS
 
 _UNTOLD = ("undecided", "equivalent")
 _MOST_OTHERS = 4
-_ONE_SIDED = 0.025
-"""A 95 % interval leaves out as much on either side."""
 
 
 def answer(results: Results) -> str:
@@ -161,11 +158,12 @@ def cost(results: Results, base: str) -> str:
     least, largest = rows.iloc[0], rows.iloc[-1]
     if len(rows) == 1:
         return sentence(f"{where}: a request costs {least['system']} {_cpu(least)} of CPU")
-    near = [str(row["system"]) for _, row in rows.iterrows() if not _is_more(results, "cpu_per_request_s", row, rows)]
+    near = [str(row["system"]) for _, row in rows.iterrows() if not _is_more(results, "cpu_per_request_s", row, least)]
     if len(near) == len(rows):
         first = f"{where}, CPU per request, not told apart: {least['system']} {_cpu(least)}"
         return sentence(first, f", {largest['system']} {_cpu(largest)}")
-    more = _ratio(results, "cpu_per_request_s", largest, least).interval
+    largest = rows[~rows["system"].isin(near)].iloc[-1]
+    more = _ratio(results, "cpu_per_request_s", largest, least)
     needs = "needs" if len(near) == 1 else "need"
     first = f"{where}: {few(near)} {needs} least CPU, {_cpu(least)}"
     return sentence(first, f"; {largest['system']} {factor(more.value, more.low, more.high)}")
@@ -178,15 +176,18 @@ def costs(results: Results, base: str) -> pd.DataFrame:
     return rows.sort_values("cpu_per_request_s", kind="stable")
 
 
-def _is_more(results: Results, metric: str, row: pd.Series, rows: pd.DataFrame) -> bool:
-    """Return whether a system is told from the first of `rows`: in one session among all pairs, over sessions by itself."""
-    pairs_count = math.comb(len(rows), 2) if (rows["sessions_count"] < LEAST_SESSIONS).any() else 1
-    return _ratio(results, metric, row, rows.iloc[0]).p_above(1.0) < _ONE_SIDED / max(1, pairs_count)
+def _is_more(results: Results, metric: str, row: pd.Series, least: pd.Series) -> bool:
+    """Return whether a system needs more than another: by the intervals that are shown, or by the ratio over sessions."""
+    stem, _, unit = metric.rpartition("_")
+    if least[f"{stem}_high_{unit}"] < row[f"{stem}_low_{unit}"]:
+        return True
+    pooled = min(row["sessions_count"], least["sessions_count"]) >= LEAST_SESSIONS
+    return bool(pooled and _ratio(results, metric, row, least).low > 1)
 
 
-def _ratio(results: Results, metric: str, first: pd.Series, second: pd.Series) -> CellRatio:
+def _ratio(results: Results, metric: str, first: pd.Series, second: pd.Series) -> Interval:
     cells = [CellName(str(row["system"]), str(row["workload"])) for row in (first, second)]
-    return cell_ratio(results, metric, *cells)
+    return cell_ratio(results, metric, *cells).interval
 
 
 def _cpu_interval(row: Mapping[str, Any]) -> Interval:
@@ -218,7 +219,7 @@ def longest(results: Results, base: str) -> str:
         return ""
     where = f"{base_titles(results.manifest)[base]}, {rows['offered_rps'].iloc[0]:,.0f}/s"
     low, high = rows.iloc[0], rows.iloc[-1]
-    if not _is_more(results, "p99_s", high, rows):
+    if not _is_more(results, "p99_s", high, low):
         first = f"{where}, p99, not told apart: {low['system']} {_p99(low)}"
         return sentence(first, f", {high['system']} {_p99(high)}")
     first = f"{where}: p99 is shortest with {low['system']}, {_p99(low)}"
