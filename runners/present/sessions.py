@@ -188,7 +188,7 @@ def _alone(results: Results) -> str:
     """Return which intervals are of this session: those at rates that no other session had, and all differences between times."""
     cells = results.cells[results.cells["workload"].isin(results.fixed_rate)]
     own = cells.loc[cells["status"] == "ok", "sessions_count"] < LEAST_SESSIONS
-    return "at fixed rates" if own.all() else "some rates and added times" if own.any() else "added times"
+    return "at fixed rates" if own.all() else "for some rates and added times" if own.any() else "for added times"
 
 
 def _span(results: Results) -> str:

@@ -82,7 +82,7 @@ def test_what_saturates_in_one_session_counts_as_saturated(results):
     assert "slow+b (decode-10, from 10,000/s on)" in sentences.saturated(results)
 
 
-def test_what_saturates_in_half_of_the_sessions_is_not_said_of_those_that_carried_it(tmp_path):
+def test_what_saturates_in_half_of_the_sessions_has_no_times_at_that_rate(tmp_path):
     runs = [measured(tmp_path, place, speed=speed) for place, speed in enumerate([0.9, 0.93, 1.08, 1.02])]
     row = level(with_sessions(analyse(runs[-1])), "slow+b", 10_000)
     assert (row["saturated"], row["sessions_count"]) == (True, 1)
@@ -94,7 +94,7 @@ def test_cells_of_one_name_are_pooled_only_where_their_rates_are_the_same(result
     other_rates = [table.assign(offered_rps=table["offered_rps"] + 1) for table in others]
     assert set(pooled_cells(own, others)["sessions_count"]) == {3, 4}
     assert set(pooled_cells(own, other_rates)["sessions_count"]) == {1}
-    assert set(pooled_cells(own, [*others[:2], other_rates[2]])["sessions_count"]) <= {1, 3}
+    assert set(pooled_cells(own, [*others[:2], other_rates[2]])["sessions_count"]) == {1, 3}
 
 
 def test_how_far_sessions_differ_in_cost_is_asked_of_each_session_alone(results):

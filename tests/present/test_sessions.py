@@ -121,7 +121,7 @@ def test_sessions_that_agree_are_said_to_agree(tmp_path):
 
 @pytest.mark.parametrize(
     ("of_rates", "said"),
-    [([1, 1], "at fixed rates"), ([1, 4], "some rates and added times"), ([4, 4], "added times")],
+    [([1, 1], "at fixed rates"), ([1, 4], "for some rates and added times"), ([4, 4], "for added times")],
 )
 def test_intervals_that_are_of_this_session_only_are_named(monkeypatch, of_rates, said):
     monkeypatch.setattr(shown_sessions, "_span", lambda results: "12 h")

@@ -72,7 +72,7 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
     bases, look = ordered(results.cells["base_workload"]), styles(results.cells)
     bases = [base for base in bases if (rows["base_workload"] == base).any()]
     goals = [goal for goal in _objectives(results) if goal.percentile == percentile]
-    further = _further(rows)
+    further = _further(rows[rows[name].notna()])
     chart, axes = panels(
         [titles[base] for base in bases],
         [rows_for(rows["system"].nunique(), _ROWS)] * len(bases),
@@ -183,7 +183,9 @@ def capacities(results: Results) -> Chart:
 
 
 def _further(rows: pd.DataFrame) -> str:
-    return " of a further session" if rows["sessions_count"].max() > 1 else ""
+    """Return what an interval covers, where it is not this session alone; of some rates it may be."""
+    known = rows["sessions_count"] > 1
+    return " of a further session" + ("" if known.all() else ", some of this one") if known.any() else ""
 
 
 def _capacity_panel(ax: Axes, frame: pd.DataFrame, goals: Sequence[str], look: Mapping[str, Style]) -> None:

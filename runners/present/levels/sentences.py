@@ -164,8 +164,8 @@ def cost(results: Results, base: str) -> str:
         return sentence(first, f", {largest['system']} {_cpu(largest)}")
     largest = rows[~rows["system"].isin(near)].iloc[-1]
     more = _ratio(results, "cpu_per_request_s", largest, least)
-    needs = "needs" if len(near) == 1 else "need"
-    first = f"{where}: {few(near)} {needs} least CPU, {_cpu(least)}"
+    tied = f", not told apart from {few(near[1:])}" if len(near) > 1 else ""
+    first = f"{where}: {least['system']} needs least CPU, {_cpu(least)}{tied}"
     return sentence(first, f"; {largest['system']} {factor(more.value, more.low, more.high)}")
 
 

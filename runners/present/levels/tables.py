@@ -105,11 +105,11 @@ def _cpus(row: Mapping[str, Any]) -> Cell:
 def levels(results: Results) -> Fragment:
     """Return the table of response times and CPU time at each equal rate."""
     titles, rows = base_titles(results.manifest), equal_rates(results.levels)
-    whose = "of a further session" if rows["sessions_count"].max() > 1 else "response time"
+    further = " of a further session" if rows["sessions_count"].max() > 1 else ""
     heads = [
         ("system", "n: launches"),
         ("achieved", "of the rate"),
-        *((name.removesuffix("_s").replace("_", "."), f"95 % interval {whose}") for name in _SHOWN),
+        *((name.removesuffix("_s").replace("_", "."), f"response time, 95 % interval{further}") for name in _SHOWN),
         ("CPU", "of the server, per request"),
         ("user", "per request"),
         ("kernel", "per request"),
@@ -119,12 +119,14 @@ def levels(results: Results) -> Fragment:
         for rate, own in rows[rows["base_workload"] == base].groupby("offered_rps"):
             share = own["share"].iloc[0]
             of = f", {amount(share, PERCENT)} of the slowest system's capacity" if pd.notna(share) else ""
-            groups.append(Group(f"{titles[base]}, {rate:,.0f}/s{of}", [_level(row) for row in own.to_dict("records")]))
+            lines = [_level(row, alone=bool(further)) for row in own.to_dict("records")]
+            groups.append(Group(f"{titles[base]}, {rate:,.0f}/s{of}", lines))
     return table("Response times and CPU time at equal rates", heads, groups)
 
 
-def _level(row: Mapping[str, Any]) -> list[Cell]:
-    launches = f"n = {int(row['launches_count'])}"
+def _level(row: Mapping[str, Any], *, alone: bool) -> list[Cell]:
+    """Return the cells of one system; with `alone`, those that are of this session only say so."""
+    launches = f"n = {int(row['launches_count'])}" + (", this session" if alone and row["sessions_count"] == 1 else "")
     name = Cell(row["system"], launches, "muted" if row["system"] == CONTROL else "")
     if row["status"] != "ok" and not row["saturated"]:
         return [name, without_number(row["status"]), *[Cell("–")] * (len(_SHOWN) + 3)]
