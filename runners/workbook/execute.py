@@ -12,20 +12,23 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
-from traitlets.config import Config
 
 from runners.core.errors import WrkbookError
 from runners.core.project import NOTEBOOKS, PROJECT, WITHOUT_MEASURING
 from runners.core.status_line import COLUMNS, columns
 from runners.systems.sandbox import orphans_ended
 
+if TYPE_CHECKING:
+    from jupyter_client.manager import AsyncKernelManager
+
 _END_TIMEOUT_S = 10.0
 # The project's own kernel: it ends with its parent even before it could look for it itself, and without a word when it is
-# interrupted before it can execute anything; from then on, the kernel itself minds the signal. When all that it registered for its end
-# is done, it ends at once: to free tables piece by piece takes Python half a second.
+# interrupted before it can execute anything; from then on, the kernel itself minds the signal. It imports what notebooks import while
+# the process that started it does likewise. When all that it registered for its end is done, it ends at once: to free tables piece by
+# piece takes Python half a second.
 _KERNEL, _KERNELS = "wrkbook", PROJECT / "runners" / "workbook"
 
 
@@ -43,16 +46,17 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
     # Not the thread itself is waited for: an interrupt during join() makes Python 3.11 take a thread for ended that still runs.
     ended = threading.Event()
 
-    def work() -> None:
-        try:
-            _papermill(notebook, parameters, output)
-        except BaseException as error:
-            failure.append(error)
-        finally:
-            ended.set()
-
-    with _environment(measuring), orphans_ended() as remove_ended:
+    with _environment(measuring), orphans_ended() as remove_ended, _kernel() as kernel:
         import_all()
+
+        def work() -> None:
+            try:
+                _papermill(notebook, parameters, output, kernel)
+            except BaseException as error:
+                failure.append(error)
+            finally:
+                ended.set()
+
         # In a thread of its own, so that an interrupt reaches this one, which can then tell the kernel to stop.
         try:
             threading.Thread(target=work, daemon=True).start()
@@ -74,25 +78,43 @@ def import_all() -> None:
         importlib.import_module(name)
 
 
-def _papermill(notebook: str, parameters: dict[str, Any], output: Path) -> None:
-    import papermill  # imported already
+@contextmanager
+def _kernel() -> Iterator[AsyncKernelManager]:
+    """Start a kernel at once, so that it imports while this process does; it has ended when the context ends."""
+    from jupyter_client.manager import AsyncKernelManager  # a tenth of a second, only where something is executed
+    from jupyter_core.utils import run_sync
 
-    # Parameters are checked by the notebook itself, which knows more of them than its own cell names.
-    logging.getLogger("papermill").setLevel(logging.ERROR)
     # Sockets in a folder of the user's own in the place of TCP ports that every user of the machine could connect to.
     # Of this run's own, too: left alone, jupyter_client takes the names that it finds free in the working folder, and
     # two runs that start at the same moment find the same.
     with tempfile.TemporaryDirectory(prefix="wrkbook-") as folder:
-        papermill.execute_notebook(
-            str(NOTEBOOKS / f"{notebook}.ipynb"),
-            str(output),
-            parameters=parameters,
-            cwd=str(PROJECT),
-            kernel_name=_KERNEL,
-            progress_bar=False,
-            stderr_file=sys.stderr,
-            config=Config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}}),
-        )
+        manager = AsyncKernelManager(kernel_name=_KERNEL, transport="ipc", ip=f"{folder}/kernel")
+        # No history: several kernels would write into one file.
+        run_sync(manager.start_kernel)(cwd=str(PROJECT), extra_arguments=["--HistoryManager.hist_file=:memory:"])
+        try:
+            yield manager
+        finally:
+            if run_sync(manager.is_alive)():
+                run_sync(manager.shutdown_kernel)()
+            run_sync(manager.cleanup_resources)()
+
+
+def _papermill(notebook: str, parameters: dict[str, Any], output: Path, kernel: AsyncKernelManager) -> None:
+    import papermill  # imported already
+
+    # Parameters are checked by the notebook itself, which knows more of them than its own cell names.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    papermill.execute_notebook(
+        str(NOTEBOOKS / f"{notebook}.ipynb"),
+        str(output),
+        parameters=parameters,
+        cwd=str(PROJECT),
+        kernel_name=_KERNEL,
+        km=kernel,
+        progress_bar=False,
+        request_save_on_cell_execute=False,  # whoever interrupts it keeps blocks, not notebooks
+        stderr_file=sys.stderr,
+    )
 
 
 def _stop(ended: threading.Event) -> None:
