@@ -23,6 +23,10 @@ class MadeUp:
     width: float = 0.001
     session_cells: list = field(default_factory=list)
 
+    @property
+    def own_cells(self):
+        return self.cells
+
     def paired(self, first, second):
         rates = self.cells.set_index(["system", "workload"])["throughput_rps"]
         ratio = rates[tuple(first)] / rates[tuple(second)]

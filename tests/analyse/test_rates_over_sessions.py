@@ -129,6 +129,7 @@ def test_systems_are_told_apart_by_the_ratios_of_the_sessions_though_their_own_i
     found = SimpleNamespace(
         levels=results.levels.assign(**wide),
         cells=cells,
+        own_cells=results.own_cells,
         session_cells=results.session_cells,
         manifest=results.manifest,
         noise_floor_ratio={},

@@ -161,7 +161,7 @@ def test_where_nothing_is_told_apart_the_least_and_the_most_are_named_with_their
     wide = {"cpu_per_request_low_s": 4e-6, "cpu_per_request_high_s": 1.1e-3, "p99_low_s": 1e-4, "p99_high_s": 2e-2}
     levels, cells = results.levels.assign(**wide), results.cells.assign(**wide)
     found = SimpleNamespace(
-        levels=levels, cells=cells, manifest=results.manifest, session_cells=[], noise_floor_ratio={}
+        levels=levels, cells=cells, own_cells=cells, manifest=results.manifest, session_cells=[], noise_floor_ratio={}
     )
     for said in (sentences.cost(found, "decode-10"), sentences.longest(found, "decode-10")):
         assert re.fullmatch(

@@ -36,6 +36,8 @@ class Measured(Protocol):
     @property
     def cells(self) -> pd.DataFrame: ...  # noqa: D102
     @property
+    def own_cells(self) -> pd.DataFrame: ...  # noqa: D102
+    @property
     def session_cells(self) -> Sequence[pd.DataFrame]: ...  # noqa: D102
     @property
     def noise_floor_ratio(self) -> Mapping[str, float]: ...  # noqa: D102
@@ -151,7 +153,7 @@ def cell_ratio(run: Measured, metric: str, first: CellName, second: CellName) ->
         # Counts of zero are decided: against some, and against zero.
         known = here.value > 0 and theirs.value > 0
         interval = ratio_of(here, theirs) if known else Interval(*[over(here.value, theirs.value)] * 3)
-        freedom = min(_freedom(row) for row in rows)
+        freedom = min(_freedom(run, metric, cell) for cell in (first, second))
     floors = [run.noise_floor_ratio.get(cell.workload, math.nan) - 1 for cell in (first, second)]
     loaded = metric not in _OF_THE_SERVER | _COUNTS
     return CellRatio(
@@ -183,10 +185,12 @@ def _is_pooled(cell: pd.Series, metric: str) -> bool:
     return metric.rpartition("_")[0] not in NO_MEANS and float(cell.get("sessions_count", 1)) >= LEAST_SESSIONS
 
 
-def _freedom(cell: pd.Series) -> float:
-    """Return the degrees of freedom of a cell's intervals: they are over launches, or over sessions where there are enough."""
-    sessions_count = float(cell.get("sessions_count", 1))
-    return (sessions_count if sessions_count >= LEAST_SESSIONS else float(cell["launches_count"])) - 1
+def _freedom(run: Measured, metric: str, cell: CellName) -> float:
+    """Return the degrees of freedom of an interval: it is over sessions where it is pooled, else over the launches of the run's own."""
+    row = row_of(run, metric, cell)
+    if _is_pooled(row, metric):
+        return float(row["sessions_count"]) - 1
+    return float(_row_in(run.own_cells, metric, cell).get("launches_count", math.nan)) - 1
 
 
 def row_of(run: Measured, metric: str, cell: CellName) -> pd.Series:
@@ -212,6 +216,7 @@ class ForClaims:
     """
 
     cells: pd.DataFrame
+    own_cells: pd.DataFrame
     session_cells: Sequence[pd.DataFrame]
     noise_floor_ratio: dict[str, float]
     paired: Callable[[tuple[str, str], tuple[str, str]], Comparison]
@@ -221,7 +226,7 @@ def for_claims(run: Measured, build_s: Mapping[str, float]) -> ForClaims:
     """Return the run with what claims need besides its cells; `build_s` is system → seconds of its build."""
     cells = pd.concat([run.cells, _after_start(run.cells)], ignore_index=True)
     cells["build_s"] = cells["system"].map(build_s).astype(float)
-    return ForClaims(cells, run.session_cells, dict(run.noise_floor_ratio), run.paired)
+    return ForClaims(cells, run.own_cells, run.session_cells, dict(run.noise_floor_ratio), run.paired)
 
 
 def _after_start(cells: pd.DataFrame) -> pd.DataFrame:

@@ -147,7 +147,8 @@ class Chart:
         """The chart as markup, to stand inside another fragment."""
         if not self._panels:
             return Fragment("", self.description)
-        return Fragment(self.html, self.description, picture(self.png(), self.description, *self._shown_size).html)
+        shown = picture(self.png(), self.description, *self._shown_size)  # before SVG: see pixels()
+        return Fragment(self.html, self.description, shown.html)
 
     @property
     def _shown_size(self) -> tuple[int, int]:
