@@ -44,14 +44,14 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
     """
     failure: list[BaseException] = []
     # Not the thread itself is waited for: an interrupt during join() makes Python 3.11 take a thread for ended that still runs.
-    ended = threading.Event()
+    ended, interrupted = threading.Event(), threading.Event()
 
     with _environment(measuring), orphans_ended() as remove_ended, _kernel() as kernel:
         import_all()
 
         def work() -> None:
             try:
-                _papermill(notebook, parameters, output, kernel)
+                _papermill(notebook, parameters, output, kernel, interrupted)
             except BaseException as error:
                 failure.append(error)
             finally:
@@ -63,6 +63,7 @@ def execute(notebook: str, parameters: dict[str, Any], output: Path, *, measurin
             while not ended.wait(0.2):
                 remove_ended()
         except KeyboardInterrupt:
+            interrupted.set()
             _stop(ended)
             raise
     if failure:
@@ -99,8 +100,19 @@ def _kernel() -> Iterator[AsyncKernelManager]:
             run_sync(manager.cleanup_resources)()
 
 
-def _papermill(notebook: str, parameters: dict[str, Any], output: Path, kernel: AsyncKernelManager) -> None:
+def _papermill(
+    notebook: str,
+    parameters: dict[str, Any],
+    output: Path,
+    kernel: AsyncKernelManager,
+    interrupted: threading.Event,
+) -> None:
     import papermill  # imported already
+
+    def before_cell(**_: object) -> None:
+        # Between two cells a kernel does not hear SIGINT: the next one must not begin.
+        if interrupted.is_set():
+            raise InterruptedError(notebook)
 
     # Parameters are checked by the notebook itself, which knows more of them than its own cell names.
     logging.getLogger("papermill").setLevel(logging.ERROR)
@@ -111,6 +123,7 @@ def _papermill(notebook: str, parameters: dict[str, Any], output: Path, kernel: 
         cwd=str(PROJECT),
         kernel_name=_KERNEL,
         km=kernel,
+        on_cell_start=before_cell,
         progress_bar=False,
         request_save_on_cell_execute=False,  # whoever interrupts it keeps blocks, not notebooks
         stderr_file=sys.stderr,

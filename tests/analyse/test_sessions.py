@@ -229,7 +229,7 @@ def test_claims_are_judged_by_the_interval_over_sessions(ledger):
     assert times.freedom == 4
     # A peak is of the launches of this session alone.
     peaks = cell_ratio(selected.results.for_claims, "rss_peak_bytes", *cells)
-    assert peaks.freedom == selected.results.own_cells["launches_count"].min() - 1 < 9
+    assert peaks.freedom == selected.results.own_cells["launches_count"].min() - 1
     # What a session did to both systems cancels: the sessions' ratios are pooled, not their times.
     both = (selected.results.cells.set_index("system").loc[each.system] for each in cells)
     apart = ratio_of(*(interval_in(row, "p50", "_s") for row in both))

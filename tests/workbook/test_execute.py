@@ -63,6 +63,24 @@ def test_an_interrupt_waits_until_the_notebook_has_ended(monkeypatch):
     assert ended
 
 
+def test_after_an_interrupt_that_the_kernel_did_not_hear_no_cell_begins(monkeypatch, tmp_path):
+    """Between two cells a kernel ignores SIGINT: it measured on until it was killed ten seconds later."""
+    ended, papermill = [], execute._papermill
+
+    def interrupted_at_the_start(*arguments):
+        os.kill(os.getpid(), signal.SIGINT)
+        arguments[-1].wait()
+        with pytest.raises(InterruptedError):
+            papermill(*arguments)
+        ended.append(True)
+
+    monkeypatch.setattr(execute, "_papermill", interrupted_at_the_start)
+    monkeypatch.setattr(execute, "_send", lambda *_: None)
+    with pytest.raises(KeyboardInterrupt):
+        execute.execute("01-ping", {}, tmp_path / "out.ipynb", measuring=False)
+    assert ended
+
+
 @pytest.mark.parametrize("count", [0, 132])
 def test_the_kernel_is_told_whether_its_standard_error_reaches_a_terminal(monkeypatch, count):
     told = []

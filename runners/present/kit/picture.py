@@ -35,7 +35,7 @@ THEME: Any = {
     "font.size": 9.5,
     "text.color": INK,
     "text.parse_math": False,  # a "$" in what a server prints is a dollar sign
-    "text.hinting": "none",  # at a sharp screen's resolution nothing is to be seen of it, and text is drawn in half the time
+    "text.hinting": "none",  # at a sharp screen's resolution nothing is to be seen of it, and text takes two thirds of the time
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
