@@ -96,7 +96,7 @@ def records_by_cell(tables: Tables) -> Callable[[Place], CellRecords]:
     trials, usage, checks, failures = tables.trials, tables.usage, tables.checks, tables.failures
     sound = trials[~trials["warmup"].astype(bool) & ~trials["void"].astype(bool)]
     in_one_piece = sound[sound["time_slices_count"] == 0] if len(sound) else sound
-    roles = {role: usage[usage["role"] == role] if len(usage) else usage for role in ROLES}
+    roles = {role: usage[usage["role"] == role] for role in ROLES}
     server = roles["server"]
     failed = checks[~checks["ok"].astype(bool)]
 
@@ -112,8 +112,8 @@ def records_by_cell(tables: Tables) -> Callable[[Place], CellRecords]:
     windows, of_sound = _of_cells(sound[sound["kind"] == WINDOW], _OF_WINDOWS), _of_cells(sound, _OF_SOUND)
     of_server = _of_cells(server, _OF_SERVER)
     of_roles = {role: _of_cells(rows, _OF_ROLE) for role, rows in roles.items()}
-    cpu_times = values_by_cell(launch_cpu_times(server)) if len(server) else {}
-    peaks = values_by_cell(server.groupby(_LAUNCH)["rss_peak_bytes"].max()) if len(server) else {}
+    cpu_times = values_by_cell(launch_cpu_times(server))
+    peaks = values_by_cell(server.groupby(_LAUNCH)["rss_peak_bytes"].max())
     one_piece = _of_cells(in_one_piece, {"little_ratio": "median"})
     corrected = values_by_cell(in_one_piece.groupby(_LAUNCH)[list(CORRECTED)].median()) if len(in_one_piece) else {}
     none = np.empty(0)

@@ -122,8 +122,6 @@ def _costs(results: Results, rows: pd.DataFrame, planned: int) -> Iterator[Row]:
 def _cpu_s(results: Results, system: str, workload: str) -> pd.Series:
     """Return block → CPU time of a request, the geometric mean of a launch's windows."""
     usage = results.usage
-    if usage.empty:
-        return pd.Series(dtype=float)
     own = usage[(usage["system"] == system) & (usage["workload"] == workload) & (usage["role"] == "server")]
     spent = own[own["cpu_per_request_s"] > 0]
     return np.exp(np.log(spent["cpu_per_request_s"].astype(float)).groupby(spent["block"]).mean())

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from runners.analyse.checks.trial import search_checks, trial_checks
-from runners.analyse.usage import PROBED, speed_ratio, window_usage
+from runners.analyse.usage import PROBED, RoleUsage, speed_ratio, window_usage
 from runners.analyse.window_columns import trial_row
 from runners.core.histogram import Histogram
 from runners.core.load import LoadResult
@@ -27,8 +27,9 @@ from runners.stats import histograms
 _Bins = tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]
 _CELL = ("block", "system", "workload")
 _KEYS = ("block", "system", "server", "codec", "variant", "control", "workload", "workload_name")
-# Columns of the trials that are read also where there is no trial.
+# Columns that are read also where there is no trial, and no use of the machine.
 _NEEDED = ("base_workload", "window", "void", "warmup", "throughput_rps", *PROBED, "kind")
+_OF_ROLES = ("shape_connections_count", "base_workload", "window", *(each.name for each in fields(RoleUsage)))
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def join_parts(parts: Iterable[Parts]) -> Tables:
     return Tables(
         windows_table.assign(speed_ratio=speed_ratio(windows_table[windows_table["kind"] == WINDOW])),
         _bins_table(found.bins),
-        found.usage.frame(),
+        found.usage.frame(None if found.usage.count else [*_KEYS, *_OF_ROLES]),
         found.checks.frame([*_KEYS, "name", "ok", "detail", "advice", "void"]),
         found.failures.frame([*_KEYS, "base_workload", "stage", "message"]),
     )

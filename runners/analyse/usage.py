@@ -184,8 +184,6 @@ def memory_per_connection(usage: pd.DataFrame) -> pd.DataFrame:
     """
     columns = ["name", "system", *interval_columns("per_connection", "_bytes")]
     columns += ["base_bytes", "blocks_count", "most_connections_count"]
-    if usage.empty:
-        return pd.DataFrame(columns=columns)
     rows = []
     peaks = levels(usage[usage["role"] == "server"])
     for (name, system), group in peaks.groupby(["name", "system"], sort=False):

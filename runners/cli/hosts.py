@@ -95,7 +95,7 @@ def join(
         str, typer.Argument(metavar="ADDRESS", help="The controller's, such as tls://192.0.2.1:8786.")
     ],
     name: Annotated[str, typer.Option("--name", "--role", help="The name of this host: its roles.")],
-    keys: Annotated[Path | None, typer.Option(help="Folder with the keys of the run; it is deleted.")] = None,
+    keys: Annotated[Path | None, typer.Option(help="Folder with the keys of the run; they are deleted.")] = None,
     address: Annotated[str, typer.Option(help="The address of this host to listen on.")] = "",
 ) -> None:
     """Run tasks of a controller on this machine, until it ends or is gone; over SSH this is started by itself."""

@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +147,7 @@ def _extract_files(archive: tarfile.TarFile, folder: Path) -> None:
 def share(inventory: Inventory, jobs: Sequence[Job], base: Path = RAW) -> Iterator[tuple[Job, Outcome]]:
     """Have the hosts measure all jobs, each on whichever is free; yield each as it ends, when its records are here.
 
-    A job whose host is lost has failed; the others go on.
+    A job whose host is lost, or whose records did not come whole, has failed; the others go on.
 
     Raises
     ------
@@ -167,7 +167,10 @@ def share(inventory: Inventory, jobs: Sequence[Job], base: Path = RAW) -> Iterat
             for key in [key for key, future in futures.items() if future.done()]:
                 outcome = _outcome(futures.pop(key))
                 if outcome.records:
-                    unpack(outcome.records, Run(waiting[key].experiment, waiting[key].run_id, base))
+                    try:
+                        unpack(outcome.records, Run(waiting[key].experiment, waiting[key].run_id, base))
+                    except WrkbookError as error:
+                        outcome = replace(outcome, failure=str(error), records=b"")
                 yield waiting[key], outcome
             alone_since = None if hosts.present else alone_since or time.monotonic()
             if alone_since is not None and time.monotonic() - alone_since > LEASE_S:

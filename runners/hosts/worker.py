@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import re
-import shutil
 import signal
 import sys
 import time
@@ -68,7 +67,9 @@ def refuse_plain(address: str) -> None:
 
 
 def take_identity(folder: Path) -> Identity:
-    """Return the identity in a private folder, and delete the folder: from then on the key is in memory only.
+    """Return the identity in a private folder, and delete its files: from then on the key is in memory only.
+
+    The folder goes too, unless it holds something else.
 
     Raises
     ------
@@ -83,7 +84,10 @@ def take_identity(folder: Path) -> Identity:
         raise WrkbookError(
             f"{folder} does not hold the keys of a run: {error.strerror}", "see docs/hosts.md"
         ) from error
-    shutil.rmtree(folder)
+    for name in KEY_FILES.values():
+        (folder / name).unlink()
+    with suppress(OSError):
+        folder.rmdir()
     return Identity(**found)
 
 
@@ -97,7 +101,7 @@ def join(scheduler: str, name: str, keys: Path | None, address: str = "") -> Non
     name : str
         The name of this host in the inventory.
     keys : Path | None
-        Folder of the keys; it is deleted. None on loopback.
+        Folder of the keys, which are deleted. None on loopback.
     address : str
         Address of this host that the worker listens on; empty: as the route to the controller says.
 

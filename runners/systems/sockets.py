@@ -1,4 +1,4 @@
-"""The listener of a port, read from the kernel, so that another server cannot pass for the launched one."""
+"""The listeners and the connections of a port, read from the kernel: another server cannot pass for the launched one."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from runners.core.errors import WrkbookError
 LOOPBACK = "127.0.0.1"
 # Below the range from which the kernel takes ports for outgoing connections, or a client could be on a server's port.
 FIRST_PORT, FIRST_TLS_PORT = 18080, 17080
-_ESTABLISHED, _LISTEN = "01", "0A"
-# Constants of linux/netlink.h, linux/sock_diag.h and linux/inet_diag.h.
+_ESTABLISHED, _LISTEN = 1, 10  # tcp_states.h of Linux
+_FAMILIES = (socket.AF_INET, socket.AF_INET6)
+# Constants of linux/netlink.h, linux/sock_diag.h and linux/inet_diag.h; where a socket's state, its two ports and its inode stand.
 _SOCK_DIAG, _BY_FAMILY, _REQUEST_DUMP, _DONE, _NETLINK_HEADER_BYTES = 4, 20, 0x301, 3, 16
+_STATE, _PORTS, _INODE = (_NETLINK_HEADER_BYTES + offset for offset in (1, 4, 68))
 
 
 def listening_inodes(port: int) -> set[int]:
-    """Return the sockets that listen on `port`, on any address."""
-    found: set[int] = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        path = Path(table)
-        if not path.exists():
-            continue
-        for line in path.read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == _LISTEN and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                found.add(int(fields[9]))
-    return found
+    """Return the sockets that listen on `port`, on any address; read as :func:`established_count` reads them."""
+    try:
+        return {
+            struct.unpack_from("=I", response, at + _INODE)[0]
+            for family in _FAMILIES
+            for response, at in _diagnosed(port, family, _LISTEN)
+        }
+    except OSError:
+        return {int(fields[9]) for fields in _listed(port, _LISTEN)}
 
 
 def established_count(port: int, *, elsewhere: bool = False) -> int:
@@ -40,21 +40,20 @@ def established_count(port: int, *, elsewhere: bool = False) -> int:
     after a load without keep-alive, and to read them takes longer than a window can wait. They are read where it does not respond.
     """
     try:
-        return sum(_diagnosed_count(port, family, elsewhere) for family in (socket.AF_INET, socket.AF_INET6))
+        return sum(1 for family in _FAMILIES for _ in _diagnosed(port, family, _ESTABLISHED, elsewhere))
     except OSError:
-        return _listed_count(port, elsewhere)
+        return sum(1 for _ in _listed(port, _ESTABLISHED, elsewhere))
 
 
-# Own code: the dump of one port is counted without making an object of each socket, as pyroute2 would at every sample.
-def _diagnosed_count(port: int, family: int, elsewhere: bool = False) -> int:
-    states = 1 << int(_ESTABLISHED, 16)
+# Own code: the dump of one port is read without making an object of each socket, as pyroute2 would at every sample.
+def _diagnosed(port: int, family: int, state: int, elsewhere: bool = False) -> Iterator[tuple[bytes, int]]:
+    """Yield each socket of a port that is in a state: what the kernel responded, and where in it the socket begins."""
     wanted = (
-        struct.pack("=BBBxI", family, socket.IPPROTO_TCP, 0, states)
+        struct.pack("=BBBxI", family, socket.IPPROTO_TCP, 0, 1 << state)
         + struct.pack("!HH", *((0, port) if elsewhere else (port, 0)))
         + bytes(44)
     )
     header = struct.pack("=IHHII", _NETLINK_HEADER_BYTES + len(wanted), _BY_FAMILY, _REQUEST_DUMP, 1, 0)
-    found = 0
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
         kernel.settimeout(1.0)
         kernel.sendto(header + wanted, (0, 0))
@@ -63,24 +62,28 @@ def _diagnosed_count(port: int, family: int, elsewhere: bool = False) -> int:
             while at < len(response):
                 length, kind = struct.unpack_from("=IH", response, at)
                 if kind == _DONE:
-                    return found
+                    return
                 if kind != _BY_FAMILY:
                     raise OSError("the kernel does not say")
-                # Some kernels filter by state alone: both ports stand behind family, state and timers.
-                found += struct.unpack_from("!HH", response, at + _NETLINK_HEADER_BYTES + 4)[elsewhere] == port
+                # Some kernels filter by one of both alone.
+                if (
+                    response[at + _STATE] == state
+                    and struct.unpack_from("!HH", response, at + _PORTS)[elsewhere] == port
+                ):
+                    yield response, at
                 at += (length + 3) & ~3
 
 
-def _listed_count(port: int, elsewhere: bool = False) -> int:
+def _listed(port: int, state: int, elsewhere: bool = False) -> Iterator[list[bytes]]:
+    """Yield the fields of each socket of a port that is in a state, from the kernel's tables."""
     # Read as bytes and compared by column.
-    local, state = f":{port:04X}".encode(), _ESTABLISHED.encode()
-    found = 0
+    local, wanted = f":{port:04X}".encode(), f"{state:02X}".encode()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
             for line in Path(table).read_bytes().splitlines()[1:]:
-                fields = line.split(maxsplit=4)
-                found += fields[3] == state and fields[2 if elsewhere else 1].endswith(local)
-    return found
+                fields = line.split(maxsplit=10)
+                if fields[3] == wanted and fields[2 if elsewhere else 1].endswith(local):
+                    yield fields
 
 
 def accepted_count(*, elsewhere: bool = False) -> int:

@@ -86,3 +86,13 @@ def test_failures_and_failed_checks_are_counted_for_their_own_cell():
     assert set(first.checks_count.values()) == {2}
     assert second.failed_checks.empty
     assert not second.checks_count
+
+
+def test_the_use_of_the_machine_has_its_columns_also_where_no_window_was_sampled():
+    sampled, unsampled = (trial(1, *CELLS[0], [10_000.0]) for _ in range(2))
+    for window in unsampled.windows:
+        window.samples = []
+    tables = build_tables([unsampled])
+    assert tables.usage.empty
+    assert list(tables.usage) == list(build_tables([sampled]).usage)
+    assert math.isnan(records_by_cell(tables)(CELLS[0]).server["rss_peak_bytes"])

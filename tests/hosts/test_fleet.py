@@ -3,11 +3,13 @@
 import io
 import re
 import tarfile
+from concurrent.futures import Future
 
 import pytest
 
 from runners.core.errors import WrkbookError
-from runners.hosts.fleet import jobs_of, matrix_of, packed, share, unpack
+from runners.hosts import fleet
+from runners.hosts.fleet import Outcome, jobs_of, matrix_of, packed, share, unpack
 from runners.hosts.inventory import read_inventory
 from runners.store.ledger import Run
 from tests.hosts.conftest import ONE_BLOCK, host, on_controller
@@ -82,15 +84,51 @@ def test_a_matrix_without_name_or_value_is_refused(word):
         matrix_of([word])
 
 
+class Arriving:
+    """Hosts that have measured each job already: what they send is given by run-id."""
+
+    present = frozenset({"all"})
+
+    def __init__(self, sent):
+        self._sent = sent
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def call(self, _, task):
+        return task()
+
+    def submit_anywhere(self, _, job, cpus):
+        found = Future()
+        found.set_result(Outcome("all", "", self._sent[job.run_id]))
+        return found
+
+
+def test_records_that_do_not_come_whole_fail_their_own_job_alone(measured, tmp_path, monkeypatch):
+    file = tmp_path / "hosts.toml"
+    file.write_text('controller = "192.0.2.1"\n[[hosts]]\naddress = "192.0.2.2"\nroles = ["all"]\n')
+    whole = packed(measured.folder)
+    monkeypatch.setattr(fleet, "Hosts", lambda _: Arriving({"cut": whole[:700], "whole": whole}))
+    jobs = jobs_of(["02-json-decode"], "cut", {}, {}) + jobs_of(["02-json-decode"], "whole", {}, {})
+    ended = {job.run_id: outcome for job, outcome in share(read_inventory(file), jobs, tmp_path / "here")}
+    assert "did not come whole" in ended["cut"].failure
+    assert not ended["cut"].records
+    assert not ended["whole"].failure
+    assert [path.name for path in (tmp_path / "here" / "02-json-decode").iterdir()] == ["whole"]
+
+
 @pytest.mark.servers
 def test_three_hosts_share_experiments_and_one_that_is_here_already_is_kept(network, tmp_path):
     names = ("server", "backend", "generator")
-    fleet = network.inventory(
+    inventory = network.inventory(
         roles={name: ["all"] for name in names},
         **{name: host(network, name, "0-1") | {"housekeeping": ""} for name in names},
     )
     small = ("-p", "systems", "net-http", "-p", "batch_sizes", "1", *ONE_BLOCK)
-    words = ("hosts", "share", fleet, "01", "--each", "connections=20,40,80", *small, "--run-id", "shared")
+    words = ("hosts", "share", inventory, "01", "--each", "connections=20,40,80", *small, "--run-id", "shared")
     outcome = on_controller(network, *words, data=tmp_path)
     # They share two CPUs: what is measured may be void, and each record is sealed all the same.
     found = [Run("01-ping", f"shared-connections-{count}", tmp_path / "raw") for count in (20, 40, 80)]

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
-from runners.hosts.worker import JOINED
+from runners.hosts.worker import JOINED, KEY_FILES, take_identity
 from tests.free_ports import free_ports
 
 _SCHEDULER = """
@@ -51,3 +52,22 @@ def test_a_second_worker_of_the_same_name_is_refused_with_the_reason(scheduler):
     reason, told = second.stderr.splitlines()
     assert reason.endswith("name taken, server")
     assert told == f"wrkbook: {scheduler} cannot be joined: it refused this worker"
+
+
+@pytest.mark.parametrize("others", [(), ("notes.txt",)], ids=["keys alone", "beside another file"])
+def test_the_keys_are_deleted_and_nothing_else(tmp_path, others):
+    folder = tmp_path / "server"
+    folder.mkdir(mode=0o700)
+    for name in (*KEY_FILES.values(), *others):
+        (folder / name).write_text(name)
+    assert take_identity(folder).key == "key.pem"
+    assert [path.name for path in tmp_path.rglob("*")] == (["server", *others] if others else [])
+
+
+def test_where_a_key_is_missing_none_is_deleted(tmp_path):
+    folder = tmp_path / "server"
+    folder.mkdir(mode=0o700)
+    (folder / KEY_FILES["key"]).write_text("key")
+    with pytest.raises(WrkbookError, match="does not hold the keys of a run"):
+        take_identity(folder)
+    assert (folder / KEY_FILES["key"]).exists()

@@ -1,5 +1,6 @@
-"""Connections, counted by the kernel itself and from its tables."""
+"""Listeners and connections, read from the kernel itself and from its tables."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -29,10 +30,15 @@ def without_response(*_):
     raise OSError("no such protocol")
 
 
-@pytest.mark.parametrize("responses", [True, False], ids=["the kernel responses", "only tables"])
-def test_established_connections_are_counted_once_and_closed_ones_not(listener, monkeypatch, responses):
-    if not responses:
-        monkeypatch.setattr(sockets, "_diagnosed_count", without_response)
+@pytest.fixture(params=["the kernel responds", "only tables"])
+def _read(request, monkeypatch):
+    """Read sockets from the kernel itself, and where it does not respond from its tables."""
+    if request.param == "only tables":
+        monkeypatch.setattr(sockets, "_diagnosed", without_response)
+
+
+@pytest.mark.usefixtures("_read")
+def test_established_connections_are_counted_once_and_closed_ones_not(listener):
     port = listener.getsockname()[1]
     assert sockets.established_count(port) == 0
     with ExitStack() as stack:
@@ -40,6 +46,7 @@ def test_established_connections_are_counted_once_and_closed_ones_not(listener, 
             stack.enter_context(socket.create_connection(("127.0.0.1", port)))
         accepted = [stack.enter_context(listener.accept()[0]) for _ in range(40)]
         assert sockets.established_count(port) == 40
+        assert sockets.established_count(port, elsewhere=True) == 40
         for connection in accepted[:15]:
             connection.close()
         assert sockets.established_count(port) == 25
@@ -52,7 +59,31 @@ def test_the_kernel_and_its_tables_say_the_same(listener):
         for _ in range(300):
             stack.enter_context(socket.create_connection(("127.0.0.1", port)))
             stack.enter_context(listener.accept()[0])
-        assert sockets._diagnosed_count(port, socket.AF_INET) == sockets._listed_count(port) == 300
+        diagnosed = sum(1 for _ in sockets._diagnosed(port, socket.AF_INET, sockets._ESTABLISHED))
+        assert diagnosed == sum(1 for _ in sockets._listed(port, sockets._ESTABLISHED)) == 300
+
+
+@pytest.mark.usefixtures("_read")
+@pytest.mark.parametrize(("family", "address"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_a_listener_is_known_by_its_socket_and_no_connection_is_taken_for_one(family, address):
+    try:
+        listener = socket.create_server((address, 0), family=family)
+    except OSError:
+        pytest.skip("this machine has no such address")
+    port = listener.getsockname()[1]
+    with listener, socket.create_connection((address, port)) as connection, listener.accept()[0]:
+        assert sockets.listening_inodes(port) == {os.fstat(listener.fileno()).st_ino}
+        assert sockets.listening_inodes(connection.getsockname()[1]) == set()
+    assert sockets.listening_inodes(port) == set()
+
+
+@pytest.mark.usefixtures("_read")
+def test_each_of_several_listeners_on_a_port_is_found():
+    with ExitStack() as stack:
+        first = stack.enter_context(socket.create_server(("127.0.0.1", 0), reuse_port=True))
+        second = stack.enter_context(socket.create_server(first.getsockname(), reuse_port=True))
+        found = sockets.listening_inodes(first.getsockname()[1])
+        assert found == {os.fstat(each.fileno()).st_ino for each in (first, second)}
 
 
 def test_accepted_connections_are_counted_although_they_are_closed(listener):
