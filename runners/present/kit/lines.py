@@ -19,6 +19,8 @@ from runners.present.kit.theme import INK, ROW_IN, Style
 
 _APART_PT = 10.5  # of two names
 _LINE_OF_TEXT = 72.0
+# Where words over a line may begin, and the room that they and a point need, as shares of the axes.
+_WORDS_AT, _WORDS_WIDTH, _WORDS_HEIGHT, _MARKER_WIDTH = (0.01, 0.36, 0.7), 0.3, 0.06, 0.03
 
 
 def height_of(ax: Axes, value: float) -> float:
@@ -58,6 +60,30 @@ def direct_labels(ax: Axes, ends: Mapping[str, float], style_of: Mapping[str, St
             mark(part, system)
 
 
+def free_place(ax: Axes, places: ArrayLike, estimates: ArrayLike, level: float) -> float:
+    """Return where words over a level hide the fewest points, and of such places the fewest intervals.
+
+    Parameters
+    ----------
+    places : ArrayLike
+        Where points stand, as shares of the axis.
+    estimates : ArrayLike
+        Their value, low and high on a logarithmic axis that is scaled already.
+    level : float
+        The value over which the words stand.
+    """
+    at, (value, low, high) = np.asarray(places, float), np.asarray(estimates, float).reshape(-1, 3).T
+    least, most = ax.get_ylim()
+    top = level * (most / least) ** _WORDS_HEIGHT
+
+    def hidden(start: float) -> tuple[int, int]:
+        beside = (at > start - _MARKER_WIDTH) & (at < start + _WORDS_WIDTH)
+        points, intervals = (value > level) & (value < top), (low < top) & (high > level)
+        return int((beside & points).sum()), int((beside & intervals).sum())
+
+    return min(_WORDS_AT, key=hidden)
+
+
 def upright(
     ax: Axes,
     x: ArrayLike,
@@ -68,7 +94,7 @@ def upright(
     hollow: ArrayLike = False,
     said: Sequence[str] = (),
 ) -> None:
-    """Draw points of one system with upright intervals over them; `estimates` has a column for value, low and high."""
+    """Draw points of one system with upright intervals in its colour; `estimates` has a column for value, low and high."""
     places, (value, low, high) = np.atleast_1d(np.asarray(x, float)), np.asarray(estimates, float).reshape(-1, 3).T
     least, most = ax.get_ylim()
     is_hollow = np.broadcast_to(np.asarray(hollow, bool), places.shape)
@@ -77,9 +103,9 @@ def upright(
         dots = ax.plot(at, value[place], style.marker, color=style.color, markerfacecolor=face, markersize=5, zorder=3)
         ends = max(low[place], least), min(high[place], most)
         if ends[1] > ends[0]:
-            dots += ax.plot([at, at], ends, color=INK, linewidth=1.1, zorder=4)
+            dots += ax.plot([at, at], ends, color=style.color, linewidth=1.1, zorder=2.5)
             for cut, end, arrow in ((low[place] < least, ends[0], "v"), (high[place] > most, ends[1], "^")):
-                dots += ax.plot(at, end, arrow, color=INK, markersize=4, zorder=4, clip_on=False) if cut else []
+                dots += ax.plot(at, end, arrow, color=style.color, markersize=4, clip_on=False) if cut else []
         for dot in dots:
             mark(dot, system, said[place] if place < len(said) else "")
 

@@ -27,15 +27,16 @@ from runners.core.units import (
     unit_of,
 )
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.lines import direct_labels, durations, height_of, rows_for, upright
+from runners.present.kit.lines import direct_labels, durations, free_place, height_of, rows_for, upright
 from runners.present.kit.rows import axis_end, beside, drawn, from_zero, name_rows, point
 from runners.present.kit.svg import mark
-from runners.present.kit.theme import BAD, INK, MARKERS, QUIET, Chart, Style, mixed, panels, styles, themed
+from runners.present.kit.theme import BAD, INK, MARKERS, PAPER, QUIET, Chart, Style, mixed, panels, styles, themed
 
 _ROWS = 9
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
 _PALE = 0.45  # of the objectives after the first
 _STEP = 0.014  # between two systems at the same rate, as a share of the axis
+_BEYOND = 1.06  # the end of the axis, of the highest rate
 
 
 @themed
@@ -85,7 +86,7 @@ def _against_load(results: Results, levels: pd.DataFrame, percentile: float, x: 
     )
     for ax, base in zip(axes, bases, strict=True):
         own = rows[rows["base_workload"] == base]
-        _response_axis(ax, own, name, goals)
+        _response_axis(ax, own, x, name, goals)
         _load_axis(ax, own, x, axis)
         systems = ordered(own["system"])
         step = _STEP * float(own[x].max())
@@ -118,13 +119,14 @@ def _line(ax: Axes, rows: pd.DataFrame, x: str, aside: float, name: str, style: 
     return height_of(ax, end)
 
 
-def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Objective]) -> None:
+def _response_axis(ax: Axes, rows: pd.DataFrame, x: str, name: str, goals: Sequence[Objective]) -> None:
     """Scale the axis of response times to values and objectives, and draw a line for each objective."""
     stem = name.removesuffix("_s")
     estimates = rows[[name, f"{stem}_low_s", f"{stem}_high_s"]].astype(float).to_numpy()
     values = [*estimates[:, 0], *(goal.limit_s for goal in goals)]
     seen = [value for value in values if value > 0] or [1e-3]
-    ends = [*seen, *(end for each in estimates for end in drawn(*each) if end > 0)]
+    shown = [drawn(*each) for each in estimates]
+    ends = [*seen, *(end for each in shown for end in each if end > 0)]
     ax.set_yscale("log")
     # A whisker that reaches far beyond all values ends in an arrow, so that it does not flatten the lines.
     ax.set_ylim(max(min(ends), min(seen) / 2) / 1.4, min(max(ends), max(seen) * 2) * 1.7)
@@ -132,15 +134,17 @@ def _response_axis(ax: Axes, rows: pd.DataFrame, name: str, goals: Sequence[Obje
     ax.grid()
     for goal in goals:
         ax.axhline(goal.limit_s, color=BAD, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
-        where = (0.01, goal.limit_s)
-        words: dict[str, Any] = {"xytext": (0, 2), "textcoords": "offset points", "fontsize": 8, "color": BAD}
+        where = (free_place(ax, rows[x] / (_BEYOND * rows[x].max()), shown, goal.limit_s), goal.limit_s)
+        words: dict[str, Any] = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": 8, "color": BAD}
+        # On a ground of its own, over the intervals that reach there all the same.
+        words |= {"zorder": 4, "bbox": {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}}
         ax.annotate(goal.title, where, xycoords=("axes fraction", "data"), **words)
 
 
 def _load_axis(ax: Axes, rows: pd.DataFrame, x: str, label: str) -> None:
     """Scale the axis of the load: requests per second, or shares of a capacity."""
     top = float(rows[x].max())
-    ax.set_xlim(0, top * 1.06)
+    ax.set_xlim(0, top * _BEYOND)
     ax.xaxis.set_major_locator(MaxNLocator(5))
     as_share = x == "own_share"
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * 100:.0f} %" if as_share else grouped(value)))
