@@ -12,17 +12,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
-from bs4 import Tag
 from matplotlib.artist import Artist
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from runners.present.kit.dots import join_dots
 from runners.present.kit.palette import BAD, BAND, FAINT, GOOD, INK, MUTED, PAPER, QUIET, RULE
+
+if TYPE_CHECKING:
+    from bs4 import Tag
 
 _QUIET = "var(--wb-quiet)"
 _OF_THE_PAGE = {
