@@ -161,9 +161,10 @@ async def _work(scheduler: str, name: str, identity: Identity | None, address: s
 
 async def _without_lease(worker: Worker) -> None:
     """Wait until the controller has not responded for the time of the lease, though its connection may still be open."""
-    while True:
+    heard_at_s = time.monotonic()
+    while time.monotonic() - heard_at_s < LEASE_S:
         await asyncio.sleep(_PING_EVERY_S)
-        try:
+        # One call that fails is no end: the next may come through.
+        with suppress(OSError, TimeoutError):
             await asyncio.wait_for(worker.scheduler.ncores(), LEASE_S)
-        except (OSError, TimeoutError):
-            return
+            heard_at_s = time.monotonic()

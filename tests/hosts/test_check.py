@@ -135,8 +135,8 @@ def test_a_worker_may_be_started_by_hand_with_the_keys_of_the_run(network):
         cache = f"XDG_CACHE_HOME={own_cache(network, 'server')}"
         there = network.command("server", "env", cache, sys.executable, "-m", "runners", *words[1:])
         joined = subprocess.run(there, cwd=PROJECT, capture_output=True, text=True, timeout=120)
-        output, _ = checking.communicate(timeout=60)
-    assert checking.returncode == 0, output
+        output, failure = checking.communicate(timeout=60)
+    assert checking.returncode == 0, (failure, joined.stderr)
     assert "server: 10.123.0.2" in output
     assert joined.stdout.strip() == "joined"
     assert not keys.exists()

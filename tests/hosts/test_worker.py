@@ -1,5 +1,6 @@
 """A worker by hand: it joins, and says why it could not."""
 
+import asyncio
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ import pytest
 
 from runners.core.errors import WrkbookError
 from runners.core.project import PROJECT
+from runners.hosts import worker
 from runners.hosts.worker import JOINED, KEY_FILES, take_identity
 from tests.free_ports import free_ports
 
@@ -71,3 +73,27 @@ def test_where_a_key_is_missing_none_is_deleted(tmp_path):
     with pytest.raises(WrkbookError, match="does not hold the keys of a run"):
         take_identity(folder)
     assert (folder / KEY_FILES["key"]).exists()
+
+
+class Answering:
+    """A worker whose calls to the scheduler end as given; its scheduler is itself."""
+
+    def __init__(self, outcomes):
+        self.outcomes = list(outcomes)
+
+    @property
+    def scheduler(self):
+        return self
+
+    async def ncores(self):
+        if self.outcomes.pop(0):
+            raise OSError("the connection was closed")
+
+
+def test_one_call_that_fails_does_not_end_a_worker_and_a_lease_without_any_does(monkeypatch):
+    monkeypatch.setattr(worker, "_PING_EVERY_S", 0.02)
+    monkeypatch.setattr(worker, "LEASE_S", 0.1)
+    outcomes = [True, False] * 20 + [True] * 50
+    answering = Answering(outcomes)
+    asyncio.run(worker._without_lease(answering))
+    assert len(answering.outcomes) < 50
