@@ -147,7 +147,7 @@ def _extract_files(archive: tarfile.TarFile, folder: Path) -> None:
 def share(inventory: Inventory, jobs: Sequence[Job], base: Path = RAW) -> Iterator[tuple[Job, Outcome]]:
     """Have the hosts measure all jobs, each on whichever is free; yield each as it ends, when its records are here.
 
-    A job whose host is lost, or whose records did not come whole, has failed; the others go on.
+    A job fails alone when its host is lost, or its records are truncated; the others go on.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """A worker by hand: it joins, and says why it could not."""
 
 import asyncio
+import itertools
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -75,25 +76,22 @@ def test_where_a_key_is_missing_none_is_deleted(tmp_path):
     assert (folder / KEY_FILES["key"]).exists()
 
 
-class Answering:
-    """A worker whose calls to the scheduler end as given; its scheduler is itself."""
+class Responding:
+    """Stands for a worker and its scheduler: a call fails where `failing` says so."""
 
-    def __init__(self, outcomes):
-        self.outcomes = list(outcomes)
-
-    @property
-    def scheduler(self):
-        return self
+    def __init__(self, failing):
+        self.scheduler, self.failing, self.calls_count = self, iter(failing), 0
 
     async def ncores(self):
-        if self.outcomes.pop(0):
+        self.calls_count += 1
+        if next(self.failing):
             raise OSError("the connection was closed")
 
 
-def test_one_call_that_fails_does_not_end_a_worker_and_a_lease_without_any_does(monkeypatch):
-    monkeypatch.setattr(worker, "_PING_EVERY_S", 0.02)
-    monkeypatch.setattr(worker, "LEASE_S", 0.1)
-    outcomes = [True, False] * 20 + [True] * 50
-    answering = Answering(outcomes)
-    asyncio.run(worker._without_lease(answering))
-    assert len(answering.outcomes) < 50
+def test_a_worker_outlives_single_calls_that_fail_and_ends_when_all_fail_for_its_lease(monkeypatch):
+    monkeypatch.setattr(worker, "_PING_EVERY_S", 0.001)
+    monkeypatch.setattr(worker, "LEASE_S", 1.0)
+    every_second = [True, False] * 20
+    found = Responding(itertools.chain(every_second, itertools.repeat(True)))
+    asyncio.run(worker._without_lease(found))
+    assert found.calls_count > len(every_second)
