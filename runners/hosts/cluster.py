@@ -143,8 +143,10 @@ class Hosts:
                 try:
                     return future.result(_LOOK_S)
                 except TimeoutError:
-                    # The task's own error; or its host is gone, for whose return it would wait.
-                    if future.done() or name not in self.present:
+                    # Its own error; or it has not ended, or its result is on its way, unless its host is gone.
+                    if future.status == "error":
+                        return future.result()
+                    if name not in self.present:  # it would wait for the host's return
                         raise
         except WrkbookError as error:
             raise WrkbookError(f"on the host {name}: {error.problem}", error.remedy) from error
