@@ -24,8 +24,8 @@ LEASE_S = 30.0
 """A host that has not heard from the controller for so long ends what it started."""
 HOST = "host"
 """The resource of which each worker has one: a task that needs it has the host alone."""
-JOINED = "joined"
-"""The line that a worker prints when it is ready for tasks."""
+JOINED = "joined as process"
+"""The line that a worker prints when it is ready for tasks ends with its process id."""
 KEY_FILES = {"key": "key.pem", "certificate": "certificate.pem", "authority": "authority.pem"}
 """Field of an :class:`Identity` → its file in the folder of keys."""
 _PING_EVERY_S = 5.0
@@ -149,7 +149,7 @@ async def _work(scheduler: str, name: str, identity: Identity | None, address: s
     # Without the way through scheduler and thread, a round trip is short enough to compare clocks by.
     worker.handlers["clocks"] = lambda: (time.monotonic(), time.time())
     async with worker:
-        print(JOINED, flush=True)
+        print(JOINED, os.getpid(), flush=True)
         await asyncio.wait(
             [asyncio.create_task(worker.finished()), asyncio.create_task(_without_lease(worker))],
             return_when=asyncio.FIRST_COMPLETED,

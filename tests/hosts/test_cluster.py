@@ -1,9 +1,11 @@
-"""Tasks of hosts: each has its own result or error, whenever it ends."""
+"""Tasks of hosts: each has its own result or error, whenever it ends; and the end of the hosts themselves."""
 
 import pytest
 
 from runners.core.errors import WrkbookError
 from runners.hosts.cluster import Hosts
+from runners.hosts.inventory import read_inventory
+from runners.hosts.ssh import SshWorker
 
 
 class EndsDuringTheLook:
@@ -53,3 +55,20 @@ def test_a_time_limit_of_the_task_itself_is_its_error():
 def test_a_host_that_is_gone_gives_no_result(outcome):
     with pytest.raises(WrkbookError, match="the host server is gone"):
         Lost(None).result("server", EndsDuringTheLook(outcome))
+
+
+@pytest.mark.servers
+def test_a_worker_over_ssh_ends_when_it_is_told_to_and_not_when_the_time_for_that_is_over(
+    network, inventory, monkeypatch
+):
+    statuses, close = [], SshWorker.close
+
+    async def noted(worker):
+        await close(worker)
+        statuses.append(worker._process.exit_status)
+
+    monkeypatch.setattr(SshWorker, "close", noted)
+    with network.inside("controller"), Hosts(read_inventory(inventory)):
+        assert any(network.pids(name) for name in ("server", "backend"))
+    assert statuses == [0, 0]
+    assert not any(network.pids(name) for name in ("server", "backend"))
