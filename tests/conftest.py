@@ -34,7 +34,13 @@ def pytest_configure():
 
 
 def pytest_collection_modifyitems(items):
-    """Let the tests of servers and notebooks begin first: they take long and wait often, so that unit tests fill the gaps."""
+    """Let the tests of servers and notebooks begin first: they take long and wait often, so that unit tests fill the gaps.
+
+    The cases marked `full` are for the full form.
+    """
+    for item in items:
+        if "full" in item.keywords and not FULL:
+            item.add_marker(pytest.mark.skip(reason="full form only: ./wrkbook test --faults"))
     items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in ("e2e", "servers")))
 
 

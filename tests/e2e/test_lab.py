@@ -21,6 +21,7 @@ NOTEBOOK = "01-ping.ipynb"
 PARAMETERS = """profile = "quick"
 systems = ["haproxy-return"]
 max_blocks = 2
+slices = "0"
 run_id = "by-hand"
 """
 LOOPBACK_AS_THE_KERNEL_WRITES_IT = "0100007F"

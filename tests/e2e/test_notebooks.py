@@ -145,6 +145,8 @@ def test_papermill_alone_gives_the_same_cells(tmp_path):
         "-p",
         "max_blocks",
         "1",
+        "-y",
+        'slices: "0"',
     ]
     env = {**os.environ, "WRKBOOK_DATA": str(tmp_path)}
     outcome = subprocess.run(command, capture_output=True, text=True, env=env, cwd=PROJECT, timeout=300)

@@ -1,20 +1,19 @@
-"""Short form and full form: ``./wrkbook test --faults`` runs the cases marked `full` too."""
+"""What the tests of faults share: a cache with locks of its own, and the time that an undisturbed run takes."""
 
 import time
 
 import pytest
 
-from tests.conftest import FULL
-
 pytest.register_assert_rewrite("tests.faults.harness", "tests.faults.blocks")
 
-from tests.faults.harness import Observed, adopting_orphans, assert_records_are_sound, private_cache, run_command  # noqa: E402
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "full" in item.keywords and not FULL:
-            item.add_marker(pytest.mark.skip(reason="full form only: ./wrkbook test --faults"))
+from tests.faults.harness import (  # noqa: E402
+    SLICED,
+    Observed,
+    adopting_orphans,
+    assert_records_are_sound,
+    private_cache,
+    run_command,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +32,7 @@ def cache(tmp_path_factory):
 def undisturbed_s(tmp_path_factory, cache):
     """How long the small run takes when nothing happens to it."""
     data = tmp_path_factory.mktemp("undisturbed")
-    with Observed(run_command(), data, cache) as run:
+    with Observed(run_command(**SLICED), data, cache) as run:
         run.measured_well()
         assert_records_are_sound(data)
         return time.monotonic() - run.started

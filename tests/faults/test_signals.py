@@ -10,6 +10,7 @@ from tests.conftest import FULL
 from tests.faults.harness import (
     EXPERIMENT,
     RUN_ID,
+    SLICED,
     Observed,
     assert_goes_on,
     assert_records_are_sound,
@@ -42,8 +43,8 @@ def moments():
 def test_a_signal_at_any_moment_loses_nothing_and_leaves_nothing(
     tmp_path, cache, undisturbed_s, victim, number, moment
 ):
-    command = papermill_command(tmp_path / "out.ipynb") if victim == "papermill" else run_command()
-    with Observed(command, tmp_path, cache) as run:
+    alone = papermill_command(tmp_path / "out.ipynb", **SLICED)
+    with Observed(alone if victim == "papermill" else run_command(**SLICED), tmp_path, cache) as run:
         run.wait_for(lambda: time.monotonic() - run.started > moment * undisturbed_s)
         if victim == "kernel":
             run.wait_for(lambda: run.named("ipykernel_launcher"))
@@ -56,7 +57,7 @@ def test_a_signal_at_any_moment_loses_nothing_and_leaves_nothing(
         if running:
             _assert_ending(victim, number, status, run.output, started=bool(kernels))
     assert kept.items() <= assert_records_are_sound(tmp_path).items()
-    assert_goes_on(tmp_path, cache, kept)
+    assert_goes_on(tmp_path, cache, kept, run_command(**SLICED))
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_then_what_it_keeps(tmp_path, cache):

@@ -24,7 +24,7 @@ from tests.analyse.synthetic import manifest
 from tests.faults.harness import send
 
 pytestmark = [pytest.mark.servers, pytest.mark.quiet]
-TWO_BLOCKS = Profile(0.2, 0.6, 2, 2, 2, 5.0, "for tests")
+TWO_BLOCKS = Profile(0.2, 0.6, 1, 2, 2, 5.0, "for tests")
 
 
 def settings(backend, server, workloads):

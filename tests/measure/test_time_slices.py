@@ -200,7 +200,7 @@ def test_a_load_generator_that_fails_is_told_with_what_it_printed(chosen):
 
 
 def test_a_load_generator_that_does_not_end_is_ended_and_told(chosen, monkeypatch):
-    monkeypatch.setattr(block, "GRACE_S", 0.5)
+    monkeypatch.setattr(block, "GRACE_S", -1.0)  # the timeout of responses, 2 s, is waited for in any case
     profile = replace(SHORT, warmup_s=0.0, windows_count=1)
     records = measure_block(chosen(DeafWrk(), profile, ["ping"]), 1, set(), lambda _: None)
     assert {record.failure.message.split(":")[0] for record in records} == {"wrk did not end"}

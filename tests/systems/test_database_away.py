@@ -7,8 +7,9 @@ import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
 
-import httpx
 import pytest
 
 from runners.machine.pinning import plan_pinning
@@ -75,13 +76,17 @@ class Load:
         self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
 
     def _ask(self):
-        with httpx.Client(timeout=ANSWER_TIMEOUT_S, **plain_http.WITHOUT_TLS) as client:
+        with closing(HTTPConnection(LOOPBACK, self._server.port, timeout=ANSWER_TIMEOUT_S)) as client:
             while not self._stop.is_set():
                 try:
-                    self.seen.append(client.get(f"{self._server.url}/sql2").status_code)
-                except httpx.HTTPError as error:
+                    client.request("GET", "/sql2")
+                    response = client.getresponse()
+                    response.read()
+                    self.seen.append(response.status)
+                except (OSError, HTTPException) as error:
                     self.seen.append(repr(error))
-                time.sleep(0.001)
+                    client.close()
+                time.sleep(0.004)
 
     def __enter__(self):
         for thread in self._threads:
