@@ -20,6 +20,8 @@ SHORT = {
     "03-json-roundtrip": {"systems": "drogon+simdjson", "batch_sizes": 1, "max_blocks": 2},
     "04-text-json-sql": {"systems": "net-http", "counts": 20, "max_blocks": 1},
 }
+if not FULL:  # 00 loads with autocannon, too
+    SHORT["04-text-json-sql"]["generators"] = "wrk"
 # The full form runs these, too: 01 is executed by papermill, by hand and with an interrupt; 03 is 02 with an encoder behind it.
 _FULL_FORM_ONLY = {"01-ping", "03-json-roundtrip"}
 EXPERIMENTS = tuple(name for name in SHORT if FULL or name not in _FULL_FORM_ONLY)

@@ -103,6 +103,14 @@ def test_the_pages_that_come_with_the_project_look_and_act_as_today(remade):
         assert [str(tag) for tag in kept] == [str(tag) for tag in made]
 
 
+def test_who_was_busy_is_shown_for_each_load_generator(remade):
+    (busy,) = (
+        rows for rows in tables(remade, "04-text-json-sql") if rows[0].startswith("system by CPU of the servers")
+    )
+    for generator in ("wrk", "autocannon"):
+        assert any(row.startswith(f"net-http {generator} ") for row in busy)
+
+
 def visible(data, name):
     """Return the part of a report that is seen before anything is opened, without its contents, its code and what its charts show."""
     page = BeautifulSoup((processed(data, name) / "report.html").read_text(), "html.parser").select_one("main")
