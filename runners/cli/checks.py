@@ -182,7 +182,8 @@ def _static_checks() -> dict[str, list[str]]:
     return {
         "ruff check": [*python, "ruff", "check", "--quiet", "."],
         "ruff format": [*python, "ruff", "format", "--check", "--quiet", "."],
-        "mypy": [*python, "mypy"],
+        # Its cache serves each checkout: a new one would wait for mypy alone.
+        "mypy": [*python, "mypy", "--cache-dir", str(cache_folder() / "mypy")],
         "nbstripout": [str(bin_folder / "nbstripout"), "--verify", *notebooks],
         # Its settings, and the words that it takes for wrong and that are not, are in pyproject.toml.
         "codespell": [str(bin_folder / "codespell"), *SPELLED],
