@@ -71,7 +71,7 @@ def serving(*faults: str, tls: ssl.SSLContext | None = None) -> Iterator[str]:
 
     class Handler(_Handler):
         wrong = frozenset(faults)
-        standing_still = threading.Lock()
+        standing_still = threading.Semaphore(3)  # as three threads that each wait for a delay themselves
 
     server = _Server(("127.0.0.1", 0), Handler)
     if tls is not None:
@@ -99,7 +99,7 @@ class _Handler(Resources, BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = 1 << 16
-    standing_still: threading.Lock
+    standing_still: threading.Semaphore
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -43,7 +43,7 @@ def _quiet_if_it_delays(name):
     return pytest.param(name, marks=[pytest.mark.quiet] if delays else [])
 
 
-@pytest.mark.parametrize("server", map(_quiet_if_it_delays, NAMES), indirect=True, scope="module")
+@pytest.mark.parametrize("server", list(map(_quiet_if_it_delays, NAMES)), indirect=True, scope="module")
 def test_it_keeps_every_golden_vector(server):
     assert [str(finding) for finding in check(server.url, services(server), tls_url=server.tls_url)] == []
 
