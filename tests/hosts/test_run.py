@@ -73,7 +73,8 @@ def test_several_hosts_make_one_load(network, tmp_path):
     roles = {"server": ["server"], "backend": ["generator"], "generator": ["generator"]}
     hosts = {"server": "0", "backend": "1", "generator": "1"}
     several = network.inventory(roles=roles, **{name: host(network, name, cpus) for name, cpus in hosts.items()})
-    words = ("01", "-p", "systems", "net-http", "-p", "batch_sizes", "1", *PROFILE, "--run-id", "two", "--hosts", several)
+    small = ("-p", "systems", "net-http", "-p", "batch_sizes", "1", *PROFILE)
+    words = ("01", *small, "--run-id", "two", "--hosts", several)
     outcome = on_controller(network, "run", *words, data=tmp_path)
     assert outcome.returncode == 0, outcome.stderr[-3000:]
     assert "generator-2" in (tmp_path / "processed/01-ping/two/report.html").read_text()
