@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import ParamSpec, Self, TypeVar
 
@@ -25,6 +26,8 @@ Result = TypeVar("Result")
 _ROUND_TRIPS = 50
 # How often it is seen whether a host is still there, while its task is waited for.
 _LOOK_S = 2.0
+# For so long the workers are told to end.
+_END_S = 2.0
 _AGAIN = "see that it runs and that SSH reaches it; the same --run-id goes on"
 
 
@@ -100,7 +103,13 @@ class Hosts:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with suppress(TimeoutError):  # a host that is gone does not hear it
+            self._client.sync(self._end_workers, callback_timeout=_END_S)
         self._stack.close()
+
+    async def _end_workers(self) -> None:
+        ends = (self._client.rpc(address).end() for address in self._addresses.values())
+        await asyncio.gather(*ends, return_exceptions=True)  # who ends does not respond
 
     def _wait_for(self, names: set[str], within_s: float) -> None:
         try:
@@ -143,10 +152,10 @@ class Hosts:
                 try:
                     return future.result(_LOOK_S)
                 except TimeoutError:
-                    # Its own error; or it has not ended, or its result is on its way, unless its host is gone.
+                    # Either the task's own error, or the end of this look: then another follows, unless the host is gone.
                     if future.status == "error":
                         return future.result()
-                    if name not in self.present:  # it would wait for the host's return
+                    if name not in self.present:
                         raise
         except WrkbookError as error:
             raise WrkbookError(f"on the host {name}: {error.problem}", error.remedy) from error

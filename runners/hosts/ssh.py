@@ -46,7 +46,6 @@ class SshWorker(ProcessInterface):
         self._identity, self._ssh_config = identity, ssh_config
         self._connection: asyncssh.SSHClientConnection | None = None
         self._process: asyncssh.SSHClientProcess[str] | None = None
-        self._process_id: int | None = None
         self._keys = PurePosixPath("/tmp", f"wrkbook-{secrets.token_hex(16)}")  # noqa: S108 - made with mkdir, mode 0700
 
     async def start(self) -> None:
@@ -99,8 +98,7 @@ class SshWorker(ProcessInterface):
     async def _until_joined(self, process: asyncssh.SSHClientProcess[str]) -> str | None:
         """Wait until the worker has joined; return what it printed where it ended instead."""
         async for line in process.stdout:
-            if line.startswith(JOINED):
-                self._process_id = int(line.removeprefix(JOINED))
+            if line.strip() == JOINED:
                 return None
         return "\n".join((await process.stderr.read()).strip().splitlines()[-_SAID_LINES:])
 
@@ -108,19 +106,13 @@ class SshWorker(ProcessInterface):
         """End the worker, and with it all that it started; remove its keys where it did not."""
         if self._process is not None:
             with suppress(OSError, asyncssh.Error, TimeoutError):
-                await asyncio.wait_for(self._end(self._process), _END_S)
+                self._process.terminate()
+                await asyncio.wait_for(self._process.wait_closed(), _END_S)
         if self._connection is not None:
             with suppress(OSError, asyncssh.Error, TimeoutError):
                 await asyncio.wait_for(self._without_keys(self._connection), _END_S)
             self._connection.close()
         await super().close()  # type: ignore[no-untyped-call]
-
-    async def _end(self, process: asyncssh.SSHClientProcess[str]) -> None:
-        process.terminate()
-        if self._connection is not None and self._process_id is not None:
-            # OpenSSH passes no signals on to processes of root.
-            await self._connection.run(f"kill {self._process_id}")
-        await process.wait_closed()
 
     async def _without_keys(self, connection: asyncssh.SSHClientConnection) -> None:
         async with connection.start_sftp_client() as sftp:

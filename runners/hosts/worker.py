@@ -24,8 +24,8 @@ LEASE_S = 30.0
 """A host that has not heard from the controller for so long ends what it started."""
 HOST = "host"
 """The resource of which each worker has one: a task that needs it has the host alone."""
-JOINED = "joined as process"
-"""The line that a worker prints when it is ready for tasks ends with its process id."""
+JOINED = "joined"
+"""The line that a worker prints when it is ready for tasks."""
 KEY_FILES = {"key": "key.pem", "certificate": "certificate.pem", "authority": "authority.pem"}
 """Field of an :class:`Identity` → its file in the folder of keys."""
 _PING_EVERY_S = 5.0
@@ -148,8 +148,10 @@ async def _work(scheduler: str, name: str, identity: Identity | None, address: s
     )
     # Without the way through scheduler and thread, a round trip is short enough to compare clocks by.
     worker.handlers["clocks"] = lambda: (time.monotonic(), time.time())
+    # As at SIGTERM, which OpenSSH does not pass on to processes of root.
+    worker.handlers["end"] = lambda: os._exit(0)
     async with worker:
-        print(JOINED, os.getpid(), flush=True)
+        print(JOINED, flush=True)
         await asyncio.wait(
             [asyncio.create_task(worker.finished()), asyncio.create_task(_without_lease(worker))],
             return_when=asyncio.FIRST_COMPLETED,

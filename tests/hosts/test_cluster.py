@@ -58,9 +58,7 @@ def test_a_host_that_is_gone_gives_no_result(outcome):
 
 
 @pytest.mark.servers
-def test_a_worker_over_ssh_ends_when_it_is_told_to_and_not_when_the_time_for_that_is_over(
-    network, inventory, monkeypatch
-):
+def test_a_worker_over_ssh_ends_when_it_is_told_to_and_is_not_waited_for_in_vain(network, inventory, monkeypatch):
     statuses, close = [], SshWorker.close
 
     async def noted(worker):

@@ -29,12 +29,12 @@ asyncio.run(work())
 
 @contextmanager
 def started(*command, until):
-    """A process that has printed a line that begins with `until`; it is killed at the end."""
+    """A process that has printed the line `until`; it is killed at the end."""
     with subprocess.Popen(
         [sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROJECT
     ) as process:
         try:
-            assert process.stdout.readline().startswith(until)
+            assert process.stdout.readline() == f"{until}\n"
             yield process
         finally:
             process.kill()
