@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from runners.core.histogram import Histogram
 from runners.core.records import Interval
@@ -44,6 +43,8 @@ class Comparison:
 
 def critical_value(systems_count: int, freedom: float) -> float:
     """Return the half-width, in standard errors, of simultaneous 95 % intervals of the differences among some systems."""
+    from scipy import special  # its import takes a sixth of a second, which not every command needs
+
     pairs_count = max(1, math.comb(systems_count, 2))
     return float(special.stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2 / pairs_count))
 
@@ -167,6 +168,8 @@ def log_arm(value: float, end: float) -> float:
 
 def p_value_of(mean: float, standard_error: float, freedom: float) -> float:
     """Return the two-sided p-value of "the mean is 0"."""
+    from scipy import special  # as above
+
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0
     return float(2 * special.stdtr(freedom, -abs(mean) / standard_error))

@@ -17,7 +17,7 @@ from runners.cli.commands import main
 try:
     main()
 finally:
-    print(sorted({"pandas", "papermill", "matplotlib"} & set(sys.modules)))
+    print(sorted({"pandas", "papermill", "matplotlib", "scipy"} & set(sys.modules)))
 """
 
 
