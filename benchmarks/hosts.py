@@ -5,7 +5,7 @@
 ``.venv/bin/python benchmarks/hosts.py start``: how long tasks take to reach as many workers.
 
 ``.venv/bin/python benchmarks/hosts.py paired --pairs 30``: one server on loopback and the same in a network namespace behind an unshaped
-veth pair, in turns, both on CPU 0 with the load generator on CPU 1; and the CPU time of the worker while a window runs. It needs root.
+veth pair, alternately, both on CPU 0 with the load generator on CPU 1; and the CPU time of the worker while a window runs. It needs root.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def paired(
     window_s: Annotated[float, typer.Option(min=1.0, help="Length of a window.")] = 2.0,
     server: Annotated[str, typer.Option(help="Folder of servers/.")] = "net-http",
 ) -> None:
-    """Measure a server behind an unshaped veth pair and on loopback, in turns."""
+    """Measure a server behind an unshaped veth pair and on loopback, alternately."""
     if why := refusal():
         raise typer.BadParameter(why)
     load = Load(80, 1, window_s)

@@ -318,7 +318,7 @@ class Rig:
         return outcome
 
     def noise(self) -> list[str]:
-        """Return the shares of time that the hypervisor and other programs took since this was last asked, or before."""
+        """Return the shares of time that the hypervisor and other programs took since the last call, or before."""
         if self.seen:
             stolen, contended = np.mean(self.seen, axis=0)
             self.shown = [f"{stolen:.1%}", f"{contended:.0%}"]

@@ -57,7 +57,7 @@ def test_the_simulation_compares_as_the_analysis_does(script):
         assert arm == pytest.approx(critical_value(3, 5) * errors[int(system)])
 
 
-def test_launches_are_as_correlated_as_was_asked_for(script):
+def test_launches_are_as_correlated_as_was_requested(script):
     logs = script.launches(np.random.default_rng(1), 20_000, np.array([0.02]), 3, 0.6)[:, 0]
     assert np.corrcoef(logs[:, 1], logs[:, 2])[0, 1] == pytest.approx(0.6, abs=0.03)
     assert logs.std(axis=0) == pytest.approx(0.02, rel=0.03)

@@ -158,7 +158,7 @@ def test_nothing_in_runners_knows_a_system_by_name():
 
 
 def test_nothing_large_or_compiled_is_kept():
-    """A megabyte for a file, twenty for all data, and no binary but what a reader looks at."""
+    """A megabyte for a file, twenty for all data, and no binary but what a reader sees."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, check=True).stdout.decode()
     files = [PROJECT / name for name in names.split("\0") if name and (PROJECT / name).is_file()]
     assert [file for file in files if "data" not in file.parts and file.stat().st_size > 1e6] == []

@@ -66,7 +66,7 @@ def sample(at_s: float, server_busy: float = 1.0, generator_busy: float = 0.6, s
 
 def window(throughput_rps: float, kind: str = "window", **about) -> WindowRecord:
     """One window's record; `about`: what is odd in it."""
-    looks = (0.1, 0.5, 0.9) if kind in MEASURED_KINDS else ()
+    moments = (0.1, 0.5, 0.9) if kind in MEASURED_KINDS else ()
     usage = {name: about[name] for name in ("server_busy", "generator_busy", "steal", "unpinned") if name in about}
     return WindowRecord(
         kind=kind,
@@ -82,7 +82,7 @@ def window(throughput_rps: float, kind: str = "window", **about) -> WindowRecord
             about.get("waiting", 0.0),
         ),
         stderr="",
-        samples=[sample(at_s, **usage) for at_s in looks],
+        samples=[sample(at_s, **usage) for at_s in moments],
         hung=False,
         slices=None,
         elapsed_s=1.1,

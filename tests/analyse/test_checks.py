@@ -39,7 +39,7 @@ def test_an_open_loop_that_achieved_less_than_it_offered_is_flagged(rate_rps, ok
     assert "Little's law" not in checks
 
 
-def test_answers_that_differ_in_size_by_nature_are_allowed_to_and_no_more():
+def test_responses_that_differ_in_size_by_nature_are_allowed_to_and_no_more():
     record = trial(1, "fast+a", "decode-10", [20_000.0], response_bytes=185)
     assert not checked(record)["response size"].ok
     assert checked(record.model_copy(update={"response_tolerance": 0.3}))["response size"].ok
@@ -60,7 +60,7 @@ def test_one_verified_answer_of_unusual_length_voids_no_trial():
 @pytest.mark.parametrize(
     ("body_bytes", "lost", "ok"), [(100, 0, True), (98, 0, False), (100, 1000, True), (98, 1000, False)]
 )
-def test_bytes_of_bodies_are_compared_with_bodies_of_the_answers_that_were_seen(body_bytes, lost, ok):
+def test_bytes_of_bodies_are_compared_with_bodies_of_the_responses_that_were_seen(body_bytes, lost, ok):
     record = trial(1, "fast+a", "decode-10", [20_000.0])
     record.verified_before = record.verified_before.model_copy(update={"body_bytes": body_bytes})
     result = LoadResult(
@@ -128,7 +128,7 @@ def test_a_role_that_shares_the_cpus_is_no_other_load():
         assert shared[role].used_fraction == pytest.approx(alone["generator"].used_fraction / 2)
 
 
-def in_turns(record, *, stood_s=3.0, companions_s=2.7, shown=1.0, late_s=0.0):
+def in_time_slices(record, *, stood_s=3.0, co_scheduled_s=2.7, shown=1.0, late_s=0.0):
     """The record as one whose windows were measured in time slices, stopped for `stood_s` while others used the CPUs."""
     for raw, result in load_results(record):
         late = {"generator": 1e-4, "server": late_s}
@@ -138,28 +138,28 @@ def in_turns(record, *, stood_s=3.0, companions_s=2.7, shown=1.0, late_s=0.0):
             sample.at_s += share * stood_s
             sample.suspended_s = share * stood_s
             for cpus in sample.cpus.values():
-                cpus.co_scheduled_cpu_s = share * companions_s
-                cpus.times.user_s += share * companions_s
-                cpus.times.idle_s += share * (stood_s - companions_s)
+                cpus.co_scheduled_cpu_s = share * co_scheduled_s
+                cpus.times.user_s += share * co_scheduled_s
+                cpus.times.idle_s += share * (stood_s - co_scheduled_s)
     return record
 
 
 def test_of_a_window_in_time_slices_shares_are_of_the_time_in_which_it_ran_and_co_scheduled_processes_are_no_other_load():
     piece = trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5)
-    turns = in_turns(trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5))
+    sliced = in_time_slices(trial(1, "fast+a", "decode-10", [20_000.0], server_busy=0.97, generator_busy=0.5))
     before, after = (
-        {row.role: row for row in window_usage(record, record.windows[-1], 20_000)} for record in (piece, turns)
+        {row.role: row for row in window_usage(record, record.windows[-1], 20_000)} for record in (piece, sliced)
     )
     for role in ("server", "generator"):
         for column in ("used_fraction", "cpu_per_request_sampled_s", "context_switches_rps"):
             assert getattr(after[role], column) == pytest.approx(getattr(before[role], column))
         assert after[role].busy_fraction == pytest.approx(before[role].busy_fraction, abs=0.02)
         assert after[role].other_fraction <= before[role].other_fraction + 1e-9
-    assert checked(turns)["other load"].ok
+    assert checked(sliced)["other load"].ok
 
 
 def test_other_load_is_seen_in_time_slices_too():
-    record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0]))
+    record = in_time_slices(trial(1, "fast+a", "decode-10", [20_000.0]))
     for raw in record.windows:
         for place, sample in enumerate(raw.samples):
             sample.cpus["server"].co_scheduled_cpu_s -= place * 0.5
@@ -171,7 +171,7 @@ def test_other_load_is_seen_in_time_slices_too():
     [(1.0, 0.0, True), (0.96, 0.005, True), (8.0, 0.0, False), (0.9, 0.0, False), (1.0, 0.05, False)],
 )
 def test_a_clock_or_a_server_that_did_not_stand_still_makes_a_trial_void(shown, late_s, ok):
-    check = checked(in_turns(trial(1, "fast+a", "decode-10", [20_000.0]), shown=shown, late_s=late_s))["clock"]
+    check = checked(in_time_slices(trial(1, "fast+a", "decode-10", [20_000.0]), shown=shown, late_s=late_s))["clock"]
     assert (check.ok, check.void) == (ok, True)
     assert "clock" not in checked(trial(1, "fast+a", "decode-10", [20_000.0]))
 
@@ -180,7 +180,7 @@ def test_a_clock_or_a_server_that_did_not_stand_still_makes_a_trial_void(shown, 
     ("work", "ok"),
     [
         ({"sql2": (20_000, 400_000), "other": (0, 0)}, True),
-        ({"sql2": (20_000 + 80, 400_000 + 80 * 20), "other": (3, 3)}, True),  # some were under way, someone looked
+        ({"sql2": (20_000 + 80, 400_000 + 80 * 20), "other": (3, 3)}, True),  # some were under way, some were sampled
         ({"sql2": (19_000, 380_000), "other": (0, 0)}, False),  # from a cache
         ({"sql2": (20_000, 20_000), "other": (0, 0)}, False),  # one row instead of twenty
         ({"sql2": (400_000, 400_000), "other": (0, 0)}, False),  # a query for each row
@@ -310,7 +310,7 @@ def test_a_process_outside_of_this_container_is_seen_by_what_nobody_here_used():
 
 def with_percentiles(record, throughput_rps=10_000.0):
     """A record whose windows are in time slices, with one window in one piece."""
-    record = in_turns(record)
+    record = in_time_slices(record)
     record.windows.append(window(throughput_rps, "percentiles"))
     return record
 
@@ -336,7 +336,9 @@ def test_windows_in_one_piece_give_both():
 
 @pytest.mark.parametrize("planned", [True, False])
 def test_a_trial_in_time_slices_alone_has_no_percentiles_and_fails_where_they_were_planned(planned):
-    record = in_turns(trial(1, "fast+a", "decode-10", [20_000.0])).model_copy(update={"measures_percentiles": planned})
+    record = in_time_slices(trial(1, "fast+a", "decode-10", [20_000.0])).model_copy(
+        update={"measures_percentiles": planned}
+    )
     assert build_tables([record]).latency.empty
     found = checked(record)["Little's law"]
     assert (found.ok, found.detail) == (not planned, "no window in one piece, and so no percentiles")

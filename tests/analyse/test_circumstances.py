@@ -45,6 +45,6 @@ def test_the_known_flaws_that_touch_a_claim_are_named():
     assert "simdjson: views, nothing validated" in of("decode-10-drogon-simdjson-over-gin-json")["flaws"]
 
 
-def test_without_a_run_there_is_nothing_of_ours():
+def test_without_a_run_nothing_is_measured():
     found = of("go-sql1-over-json", None)
     assert (found["cpu"], found["versions"]) == ("", "")

@@ -107,7 +107,7 @@ EACH_OTHER = ("of all", "not as capable")
 
 
 @pytest.mark.parametrize("claim", [c for c in ORDERS if c.kind == "order"], ids=lambda c: c.id)
-def test_an_order_asks_only_about_what_its_quote_names(claim):
+def test_an_order_is_only_of_what_its_quote_names(claim):
     names = sources()[claim.source].systems
     for system in claim.systems:
         known = {name for name, own in names.items() if own == system} | {PROSE.get(system, system)}

@@ -150,7 +150,7 @@ def test_every_figure_says_which_tool_printed_it():
         assert file.tool in ("table", SOURCES[name].generator)
 
 
-def test_draft_http_tunnel_s_figures_stand_beside_no_program_of_ours():
+def test_draft_http_tunnel_s_figures_stand_beside_no_measured_program():
     assert "asio-relay" not in set(figures()["system"])
 
 

@@ -97,7 +97,7 @@ def test_cells_of_one_name_are_pooled_only_where_their_rates_are_the_same(result
     assert set(pooled_cells(own, [*others[:2], other_rates[2]])["sessions_count"]) == {1, 3}
 
 
-def test_how_far_sessions_differ_in_cost_is_asked_of_each_session_alone(results):
+def test_how_far_sessions_differ_in_cost_is_estimated_from_each_session_alone(results):
     costs = cost_spread(results).costs.set_index(["run_id", "system"])["cpu_per_request_s"]
     for each in results.sessions:
         assert costs[each.run_id, "fast+a"] == cell(each, "fast+a", 2000)["cpu_per_request_s"]

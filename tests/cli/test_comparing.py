@@ -64,7 +64,7 @@ def test_another_end_of_a_range_is_measured_from_a_worktree_that_is_gone_afterwa
     assert len(git(project, "worktree", "list").splitlines()) == 1
 
 
-def test_changes_that_are_not_committed_are_measured_only_if_asked_for(project):  # noqa: F811
+def test_changes_that_are_not_committed_are_measured_only_on_request(project):  # noqa: F811
     (project / "servers/toy/main.c").write_text("new")
     with pytest.raises(WrkbookError, match="not committed"):
         comparing.commit_of("HEAD..", dirty=False)

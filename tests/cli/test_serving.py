@@ -51,16 +51,16 @@ def test_what_cannot_be_served_is_refused_with_what_can(catalogue, name, said):
 
 
 class Ending:
-    """A process that ends after three looks."""
+    """A process that ends after three inspections."""
 
     name, exit_status = "toy", 1
 
     def __init__(self):
-        self.looks = iter([True, True, True])
+        self.inspections = iter([True, True, True])
 
     @property
     def alive(self):
-        return next(self.looks, False)
+        return next(self.inspections, False)
 
     def output(self):
         return "it is over"

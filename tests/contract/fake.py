@@ -122,7 +122,7 @@ class _Handler(Resources, BaseHTTPRequestHandler):
                 return
         self._answer(200 if "no 404" in self.wrong else 404, {"error": "path"})
 
-    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve  # noqa: N815 (names that http.server looks for)
+    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve  # noqa: N815 (names that http.server calls)
 
     def _ping(self, _: bytes) -> None:
         self._answer(200, "Hello World" if "wrong ping" in self.wrong else "Hello, World!")

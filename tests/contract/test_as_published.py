@@ -31,7 +31,7 @@ def test_what_equal_work_forbids_is_let_pass_under_these_names_only(fault):
 @pytest.mark.parametrize(
     ("fault", "difference"), [("no date", "header Date is missing"), ("no length", "header Content-Length is missing")]
 )
-def test_the_headers_are_asked_for_all_the_same(fault, difference):
+def test_the_headers_are_required_all_the_same(fault, difference):
     with serving(fault) as base_url:
         assert difference in str(conformance.check(base_url, FAULTY, quick=True)[0])
 

@@ -17,7 +17,7 @@ seeds = st.integers(0, 2**32)
 
 @given(operations=st.integers(1, 300), style=styles, seed=seeds)
 @examples(20)
-def test_a_body_has_exactly_the_operations_that_were_asked_for(operations, style, seed):
+def test_a_body_has_exactly_the_operations_that_were_requested(operations, style, seed):
     proof = receipt(request_body(operations, style, seed))
     assert (proof.operations, proof.filters, proof.read_columns) == (operations, 2 * operations, 2 * operations)
 

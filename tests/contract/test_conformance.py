@@ -108,7 +108,7 @@ def test_a_behaviour_is_found_that_no_single_request_shows(fault, service, name,
     assert found[name].startswith(difference)
 
 
-def test_a_finding_says_what_was_asked_expected_and_received():
+def test_a_finding_says_what_was_requested_expected_and_received():
     with serving("skips a field") as base_url:
         finding = quick(base_url)[0]
     assert (finding.vector, finding.workload, finding.codec) == ("the sample batch is accepted", "decode", "reference")
@@ -133,7 +133,7 @@ def test_a_path_that_is_not_served_is_found():
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.workload)
-def test_one_good_request_is_compared_and_its_answer_measured(service):
+def test_one_good_request_is_compared_and_its_response_measured(service):
     body = None if service.workload.startswith("ping") else request_body(10)
     with serving() as base_url:
         probe = conformance.quick_check(base_url, service, body, {"ms": "5"})
@@ -149,7 +149,7 @@ def test_one_good_request_is_compared_with_a_wrong_server():
     assert probe.difference == "$.textBytes is 664.0 instead of 671"
 
 
-def test_the_size_of_an_answer_is_what_goes_over_the_wire():
+def test_the_size_of_a_response_is_what_goes_over_the_wire():
     with serving() as base_url:
         empty, one = (conformance.quick_check(base_url, DISCARD, b"x" * size).response_bytes for size in (9, 10))
     assert one - empty == 1

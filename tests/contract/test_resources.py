@@ -32,7 +32,7 @@ def test_the_root_is_unknown_to_a_server_that_does_not_serve_it():
     assert [str(finding) for finding in findings] == ["GET /: GET / is unknown: status 200 instead of 404"]
 
 
-def test_a_proxy_that_only_relays_is_not_asked_for_paths_of_its_own():
+def test_a_proxy_that_only_relays_gets_no_request_for_paths_of_its_own():
     assert full_differences("relay", "no 404") == set()
 
 
@@ -123,7 +123,7 @@ def test_many_requests_name_the_difference_if_a_server_has(workload, fault, diff
 
 
 @pytest.mark.parametrize("count", [1, 20, 500])
-def test_so_many_rows_are_expected_as_were_asked_for(count):
+def test_so_many_rows_are_expected_as_were_requested(count):
     assert quick_difference("sql2", count=count) is None
     missing = f"$ is {count - 1} elements instead of {count} rows"
     assert quick_difference("sql2", "a row is missing", count=count) == missing
@@ -155,7 +155,7 @@ def test_a_server_that_takes_long_to_notice_that_its_database_is_away_is_named(m
     assert any(each.startswith("the response came only after 0.") for each in found), found
 
 
-def test_a_load_generator_asks_for_the_rows_of_the_workload():
+def test_a_load_generator_requests_the_rows_of_the_workload():
     workload = Workload("sql2", count=20)
     assert workload.label == "sql2-20"
     request = contract_request("/sql2", workload, "pretty", 1)

@@ -52,7 +52,7 @@ def test_the_defaults_are_valid_and_standard():
         ({"slices": 0.5}, "parameter slices"),
         ({"slices": True}, "parameter slices"),
         ({"slices": ""}, "parameter slices"),
-        ({"turn_ms": 100}, "unknown parameter turn_ms"),
+        ({"slice_ms": 100}, "unknown parameter slice_ms"),
     ],
 )
 def test_a_wrong_parameter_is_named_with_what_is_wrong(values, told):
@@ -130,7 +130,7 @@ def test_a_window_is_as_long_however_many_of_them_a_block_has():
     ("values", "sure"),
     [({}, 5), ({"budget_minutes": 2.0}, 1), ({"budget_minutes": 2.0, "min_blocks": 3}, 3), ({"profile": "quick"}, 3)],
 )
-def test_only_a_budget_that_was_asked_for_ends_a_run_before_its_least_blocks(values, sure):
+def test_only_a_budget_that_was_requested_ends_a_run_before_its_least_blocks(values, sure):
     assert checked(values).effective_profile.sure_blocks == sure
 
 

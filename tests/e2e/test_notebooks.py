@@ -69,7 +69,7 @@ def test_the_histogram_finds_a_known_delay(quick_run):
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_the_report_is_whole_quiet_and_asks_the_network_for_nothing(page_of, experiment):
+def test_the_report_is_whole_quiet_and_needs_nothing_from_the_network(page_of, experiment):
     page = page_of(f"{experiment}/e2e/report.html")
     assert page.told == []
     assert [url for url in page.requested if not url.startswith(("file:///src/", "data:"))] == []
@@ -163,7 +163,7 @@ def test_the_published_table_is_filled_in_and_the_limit_of_each_column_is_named(
     assert any(re.match(r"Of \d+ cells, ", said) for said in summary["conclusions"])
     page = page_of("04-text-json-sql/e2e/report.html")
     busy = page.locator("table", has=page.locator("caption", has_text="Who was busy")).text_content()
-    # In the short form 04 is loaded by wrk alone; test_reference.py looks for both.
+    # In the short form 04 is loaded by wrk alone; test_reference.py checks both.
     for wanted in ("Text", "JSON", "PgSQL 1", "PgSQL 2, 20 records", "wrk", *(["autocannon"] if FULL else [])):
         assert wanted in busy
     assert page.locator(".wb-panels svg").count() >= 7

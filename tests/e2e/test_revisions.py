@@ -83,7 +83,7 @@ def test_its_report_says_first_what_is_decided_since_which_revision(compared):
     assert "What changed" in (report / "report.html").read_text()
 
 
-def test_its_report_asks_no_question_that_was_not_measured(compared):
+def test_its_report_has_no_question_that_was_not_measured(compared):
     _, report = compared
     html = (report / "report.html").read_text()
     assert "What decoding leaves" not in html

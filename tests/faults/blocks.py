@@ -40,7 +40,7 @@ command = ["python3", "/src/server.py", "--port", "{{port}}", "--fault", "{fault
 workload = "ping"
 path = "/ping"
 """
-# On a busy machine looks at the processes may come too late.
+# On a busy machine samples of the processes may come too late.
 _TOO_LATE = "no thread could be sampled"
 
 

@@ -24,7 +24,7 @@ SMALL = {"profile": "quick", "systems": "haproxy-return", "max_blocks": BLOCKS, 
 SMALL |= {"min_blocks": BLOCKS, "budget_minutes": 0.05}
 SMALL["slices"] = "0"
 SLICED = {"slices": "100"}
-"""Changes the small run into one whose processes stand still while others have their turns, on any machine."""
+"""Changes the small run into one whose processes stand still in the time slices of others, on any machine."""
 CELLS = 2
 SETTLED_S = 10.0
 _PR_SET_CHILD_SUBREAPER = 36
@@ -135,7 +135,7 @@ class Observed:
         On a machine with much else to do all trials may be void: then it says so, and has measured nevertheless.
         """
         status = self.wait()
-        assert status == 0 or was_disturbed(self.output), self.output[-3000:]
+        assert status == 0 or was_invalidated(self.output), self.output[-3000:]
         return status == 0 or "All reports:" in self.output
 
     def sockets(self) -> set[int]:
@@ -161,7 +161,7 @@ class Observed:
         assert not sockets & listening()
 
 
-def was_disturbed(output: str) -> bool:
+def was_invalidated(output: str) -> bool:
     """Whether a run says that the machine has made a whole cell void: tests run beside each other."""
     return any(f"all trials are void ({name}" in output for name in DISTURBANCES)
 

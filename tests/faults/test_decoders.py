@@ -91,7 +91,7 @@ def memory_bytes(process):
     return sum(psutil.Process(pid).memory_info().rss for pid in process.pids)
 
 
-def test_every_decoder_answers_hostile_bodies_as_the_reference_decoder_does(record_property):
+def test_every_decoder_judges_hostile_bodies_as_the_reference_decoder_does(record_property):
     with ExitStack() as stack:
         processes = launched(stack, list(build_all(Catalogue(), decoding()).values()))
         _, wrong = hold_against_the_reference_decoder(processes, 1, 500)

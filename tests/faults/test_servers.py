@@ -49,7 +49,7 @@ def test_a_server_that_breaks_gets_that_as_its_result(beside_an_honest_one, monk
 
 
 @pytest.mark.parametrize(("fault", "check"), [("fails", "errors"), ("cuts short", "response size")])
-def test_answers_that_are_wrong_under_load_make_the_trial_void(beside_an_honest_one, monkeypatch, fault, check):
+def test_responses_that_are_wrong_under_load_make_the_trial_void(beside_an_honest_one, monkeypatch, fault, check):
     # Were the last request as the first one: a server that cheats would know it too.
     monkeypatch.setattr(trial.Trial, "verify", _only_before(trial.Trial.verify))
     _, void = beside_an_honest_one(fault)
@@ -88,7 +88,7 @@ def test_what_a_server_shouts_is_let_go_but_for_its_end(tmp_path, monkeypatch, c
         assert text.endswith("at the end")
 
 
-def test_a_stray_twin_on_the_port_makes_the_trial_void(beside_an_honest_one):
+def test_an_unknown_twin_on_the_port_makes_the_trial_void(beside_an_honest_one):
     with closing(socket.socket()) as twin:
         twin.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
 

@@ -17,7 +17,7 @@ from tests.faults.harness import (
     papermill_command,
     run_command,
     send,
-    was_disturbed,
+    was_invalidated,
 )
 
 pytestmark = pytest.mark.servers
@@ -31,7 +31,7 @@ _MOMENTS_COUNT = 54 if FULL else 3  # these three have each victim and each sign
 def moments():
     """Who is sent what, and when, as a fraction of an undisturbed run."""
     chance = random.Random(_SEED)
-    # Each third of the run in turn: starting, measuring, writing the report.
+    # Each third of the run: starting, measuring, writing the report.
     for index in range(_MOMENTS_COUNT):
         victim, number = _KINDS[index * 4 % len(_KINDS)]  # so that the first few differ in both
         yield victim, number, round((index * 2 % 3 + chance.random()) / 3, 3)
@@ -93,6 +93,6 @@ def _assert_ending(victim, number, status, output, *, started):
         assert "Traceback" not in output
     else:
         # A kernel that has executed everything may be ended by others, too. Without a sound trial there is no report.
-        ended = "All reports:" in output if status == 0 else was_disturbed(output)
+        ended = "All reports:" in output if status == 0 else was_invalidated(output)
         assert (status == 1 and "kernel" in output.lower()) or (status in (0, 1) and ended), output
         assert "Traceback" not in output

@@ -44,7 +44,7 @@ def options(request=None, **load):
     return json.loads(words)
 
 
-def test_the_command_asks_for_the_load_and_names_the_request():
+def test_the_command_names_the_load_and_the_request():
     assert options(timeout_s=1.5) == {
         "url": "http://127.0.0.1:21400/ping", "method": "GET", "connections": 80, "duration": 0.4, "timeout": 1.5,
         "sampleInt": 100,

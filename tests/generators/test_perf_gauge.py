@@ -44,7 +44,7 @@ def command(request=None, **load):
     return PerfGauge().command(request or Request("GET", "/ping"), load, "127.0.0.1", 21400)
 
 
-def test_the_command_asks_for_the_load_and_names_the_request():
+def test_the_command_names_the_load_and_the_request():
     assert command(rate_rps=3500.0, keepalive_requests=1) == [
         "python3", "/load/perf_gauge_push.py", "--concurrency", "10", "--duration", "1500ms", "--request_timeout", "2000ms",
         "--rate", "3500", "http", "--method", "GET", "http://127.0.0.1:21400/ping",

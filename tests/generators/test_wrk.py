@@ -69,7 +69,7 @@ def command(request=None, **load):
     return Wrk().command(request or Request("GET", "/ping"), Load(**load), "127.0.0.1", 21400)
 
 
-def test_the_command_asks_for_the_load_and_names_the_request():
+def test_the_command_names_the_load_and_the_request():
     request = Request("POST", "/discard/db/table", b"[]", "application/json; charset=utf-8")
     assert command(request, connections=20000, threads=4, timeout_s=10.0) == [
         "wrk", "--threads", "4", "--connections", "20000", "--duration", "15s", "--timeout", "10s", "--latency",
@@ -170,7 +170,7 @@ def test_what_was_odd_is_said():
     assert parsed("unanswered").service_time == Histogram((), ())
 
 
-def test_a_window_much_shorter_than_asked_for_is_said_to_be():
+def test_a_window_much_shorter_than_requested_is_said_to_be():
     warnings = Wrk().parse(recorded("milliseconds"), Load(connections=10, threads=1, duration_s=15)).warnings
     assert warnings == ("the window lasted 1.00 s instead of 15 s",)
 
@@ -285,7 +285,7 @@ def test_parsing_gives_back_what_was_measured(raw, rates, duration_us, connectio
     requests = raw.total_count + errors.timeout_count
     rounds = requests // connections
     corrected = correct(raw, duration_us // rounds) if rounds else raw
-    # wrk looks for samples from the smallest measured one on, and does not see what it added below that.
+    # wrk counts samples from the smallest measured one on, and does not see what it added below that.
     assume(corrected.values_us[:1] == raw.values_us[:1])
     fields = {
         "duration_us": duration_us,

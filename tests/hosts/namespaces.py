@@ -138,7 +138,7 @@ class Network:
         )
         found = set()
         for pid in map(int, listed.stdout.split()):
-            with contextlib.suppress(OSError):  # one that ends while it is looked at
+            with contextlib.suppress(OSError):  # one that ends while it is read
                 if not Path(f"/proc/{pid}/comm").read_text().startswith(("sshd", "unshare")):
                     found.add(pid)
         return found - {os.getpid()}

@@ -314,7 +314,7 @@ def test_a_busy_process_is_seen_with_its_name_and_this_one_is_not(monkeypatch):
     assert before.cpus == {}
 
 
-def test_the_interval_is_the_one_that_was_asked_for(monkeypatch, tmp_path):
+def test_the_interval_is_the_one_that_was_requested(monkeypatch, tmp_path):
     slept = []
     monkeypatch.setattr(time, "sleep", slept.append)
     activity.watch(tmp_path, 0.7)

@@ -129,7 +129,7 @@ def test_a_load_generator_that_fails_is_told_with_what_it_printed(generator, tol
 
 
 @pytest.mark.quiet
-def test_a_load_generator_that_starts_late_is_looked_at_and_stopped_when_it_asks():
+def test_a_load_generator_that_starts_late_is_sampled_and_suspended_when_its_clock_says():
     records = measure_block(settings(LateWrk(), systems=["beast"], workloads=["ping"]), 1, set(), lambda _: None)
     assert [record.failure for record in records if record.failure] == []
     for record in records:

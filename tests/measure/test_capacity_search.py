@@ -61,27 +61,27 @@ def test_two_windows_agree_at_the_rates_where_a_search_ends_and_others_need_one(
 
 
 def test_a_rate_that_was_missed_is_not_tried_again_at_once_when_another_can_be() -> None:
-    """What disturbed a window may still last."""
+    """What invalidated a window may still last."""
     search = searched(lambda rate: window(9000, 30_000) if rate > 500 else window(1000, 10_000))
     rates = [rate for rate, _ in search.windows]
     assert all(first != second for first, second in itertools.pairwise(rates))
 
 
 @pytest.mark.parametrize("better", [False, True])
-def test_one_disturbed_window_changes_no_result(better: bool) -> None:
+def test_one_invalidated_window_changes_no_result(better: bool) -> None:
     """Neither a hiccup at a rate that the server carries, nor luck at one that it does not."""
-    disturbed: list[float] = []
+    invalidated: list[float] = []
 
     def server(rate: float) -> LoadResult:
         kept = rate <= 350
-        if kept != better and not disturbed:
-            disturbed.append(rate)
+        if kept != better and not invalidated:
+            invalidated.append(rate)
             kept = better
         return window(1000 if kept else 9000, 10_000 if kept else 30_000)
 
     search = searched(server)
     assert largest(search, 0) == pytest.approx(350, rel=0.03)
-    assert disturbed
+    assert invalidated
 
 
 def test_a_server_that_keeps_a_rate_half_the_time_is_not_said_to_carry_more() -> None:

@@ -46,7 +46,7 @@ def test_nothing_left_is_an_error_that_says_what_fits():
     assert "use at most 924" in str(caught.value)
 
 
-def test_all_lists_of_the_parameters_are_fitted_and_those_asked_for_stay_in_the_record():
+def test_all_lists_of_the_parameters_are_clamped_and_those_requested_stay_in_the_record():
     requested = Parameters(**{"connection_counts": [10, 20_000], "blog_connection_counts": [20, 30_000]})
     fits, left_out = clamped(requested, 20_000, 28_232)
     assert fits.connection_counts == [10, 19_900]

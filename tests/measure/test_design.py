@@ -51,7 +51,7 @@ def test_the_user_s_order_decides_who_is_first():
     assert found.cells[2].system.repeats(found.cells[0].system)
 
 
-def test_each_workload_is_asked_for_in_each_shape_of_the_load():
+def test_each_workload_is_measured_in_each_shape_of_the_load():
     shapes = load_shapes(Parameters(**{"connection_counts": [10, 1000]}))
     cells = names(design(Catalogue(), ["ping"], systems=["gin"], shapes=shapes))
     assert cells == [("gin", "ping@10"), ("control", "ping@10"), ("gin", "ping@1000"), ("control", "ping@1000")]
@@ -69,7 +69,7 @@ def test_a_workload_with_numbers_of_connections_of_its_own_is_not_measured_at_th
     assert own_load_shapes(Parameters(**{"connection_counts": [10]})) == {}
 
 
-def test_of_a_workload_with_several_sizes_the_first_alone_is_asked_for_in_every_shape():
+def test_of_a_workload_with_several_sizes_the_first_alone_is_measured_in_every_shape():
     shapes = load_shapes(Parameters(**{"generators": ["wrk", "autocannon"]}))
     cells = names(design(Catalogue(), ["text", "sql2"], systems=["net-http"], counts=[20, 1], shapes=shapes))
     labels = dict.fromkeys(workload for _, workload in cells)

@@ -101,14 +101,14 @@ def test_the_speed_is_that_of_the_planned_cpus_during_the_preflight(monkeypatch)
             spans.append((start_s, end_s))
             return dict.fromkeys(self.cpus, 0.5)
 
-    looked = []
+    moments_s = []
     monkeypatch.setattr(machine_survey, "SpeedProbes", Probes)
-    monkeypatch.setattr(machine_survey, "preflight", lambda *_, **__: looked.append(time.monotonic()) or [GOOD])
+    monkeypatch.setattr(machine_survey, "preflight", lambda *_, **__: moments_s.append(time.monotonic()) or [GOOD])
     found = machine_survey._machine([Core((cpu,)) for cpu in range(3)], 0.0)
     assert found[0] == GOOD
     assert (found[1].level, found[1].detail.split(" of its")[0]) == ("advice", "CPU 0: 50.0 %, CPU 1: 50.0 %")
     start_s, end_s = spans[-1]
-    assert start_s <= looked[0] <= end_s
+    assert start_s <= moments_s[0] <= end_s
 
 
 def test_one_cpu_is_a_problem_and_no_failure(monkeypatch):

@@ -22,7 +22,7 @@ def planned(capacities):
     return [(load.shape.rate_rps, load.systems) for load in tiers(CONNECTING, capacities, "direct")]
 
 
-def test_a_machine_that_carries_the_published_rate_is_asked_for_it():
+def test_a_machine_that_carries_the_published_rate_gets_it():
     assert planned({"direct": 20_000, "a": 9_000, "b": 8_000}) == [(3500, None)]
 
 
@@ -53,7 +53,7 @@ def test_a_planned_rate_is_round_and_below_its_bound_by_less_than_a_quarter(rate
 
 
 @given(st.lists(RATES, min_size=1, max_size=7), RATES)
-def test_nobody_is_asked_for_more_than_60_percent_of_what_it_carries(capacities, published):
+def test_nobody_is_offered_more_than_60_percent_of_what_it_carries(capacities, published):
     named = {str(place): rps for place, rps in enumerate(capacities)}
     assert planned_rate(named, published, "0") <= max(1.0, 0.6 * min(capacities)) + 1e-6
     assert planned_rate(named, published, "0") <= max(1.0, 0.5 * capacities[0]) + 1e-6
@@ -69,7 +69,7 @@ def test_the_rate_that_all_carry_is_repeated_by_the_published_tool():
 
 
 @given(RATES)
-def test_a_paced_rate_is_sent_one_by_one_and_asks_for_a_little_more_than_it_offers(rate):
+def test_a_paced_rate_is_sent_one_by_one_and_requests_a_little_more_than_it_offers(rate):
     clients, requested = paced(rate)
     load = Load(clients, 1, 1.0, rate_rps=rate, requested_rps=requested)
     each = portion(load)

@@ -27,5 +27,5 @@ def test_what_a_machine_does_not_show_is_unknown(tmp_path):
     assert pressure([0], tmp_path) == Pressure()
 
 
-def test_this_machine_can_be_asked():
+def test_this_machine_can_be_read():
     assert pressure([0]).swapped_pages_count is not None

@@ -127,7 +127,7 @@ def measured_with(monkeypatch, void_for, there=(), budget_minutes=9.0):
 
 
 @pytest.mark.parametrize("why", ["steal", "clock", "hosts together"])
-def test_what_the_machine_or_a_late_host_spoilt_in_every_block_is_measured_again_with_all_that_it_is_compared_with(
+def test_what_the_machine_or_a_late_host_invalidated_in_every_block_is_measured_again_with_all_that_it_is_compared_with(
     monkeypatch, paused_s, why
 ):
     invalidated = ("gin", "json10@10000")
@@ -145,7 +145,7 @@ def test_a_machine_that_stays_busy_is_not_waited_for_without_end(monkeypatch, pa
     assert len(blocks) == 2 + len(paused_s) == 6
 
 
-def test_what_the_machine_spoilt_is_not_measured_again_beyond_the_budget(monkeypatch, paused_s):
+def test_what_the_machine_invalidated_is_not_measured_again_beyond_the_budget(monkeypatch, paused_s):
     assert len(measured_with(monkeypatch, lambda *_: ("steal",), budget_minutes=0.1)) == 2
     assert not paused_s
 
@@ -161,7 +161,7 @@ def test_one_sound_block_is_enough_not_to_be_measured_again(monkeypatch, paused_
     assert not paused_s
 
 
-def test_a_whole_run_that_is_started_again_measures_only_what_the_machine_had_spoilt(monkeypatch, paused_s):
+def test_a_whole_run_that_is_started_again_measures_only_what_the_machine_had_invalidated(monkeypatch, paused_s):
     cells = [(system, f"json10@{count}") for system in ("gin", "net-http") for count in (20, 10_000)]
     void_for = {("gin", "json10@20"): ("steal",)}
     there = [

@@ -20,7 +20,7 @@ OPENS = "import sys, time; kept = [open('/dev/null') for _ in range(int(sys.argv
     ("wanted_s", "connections", "seconds"),
     [(1.0, 20, 1.0), (1.0, 1000, 1.0), (1.0, 10_000, 3.0), (1.0, 20_000, 6.0), (15.0, 20_000, 15.0)],
 )
-def test_a_window_gives_each_of_many_connections_the_time_for_several_answers(wanted_s, connections, seconds):
+def test_a_window_gives_each_of_many_connections_the_time_for_several_responses(wanted_s, connections, seconds):
     assert window_seconds(wanted_s, connections) == pytest.approx(seconds)
 
 

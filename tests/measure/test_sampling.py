@@ -55,7 +55,7 @@ def test_a_pid_that_never_was_is_no_error(missing):
 
 
 @pytest.mark.parametrize("left", [["stat"], ["stat", "status"], []])
-def test_a_thread_that_ends_while_it_is_looked_at_is_not_counted(tmp_path, monkeypatch, left):
+def test_a_thread_that_ends_while_it_is_sampled_is_not_counted(tmp_path, monkeypatch, left):
     for name in left:
         (tmp_path / name).write_text(Path("/proc/self/stat").read_text() if name == "stat" else "Name:\tending\n")
     monkeypatch.setattr(sampling, "_threads", lambda pid: [tmp_path])

@@ -1,4 +1,4 @@
-"""Windows in time slices, with real servers and the real load generator: each looks as if it had been measured in one piece."""
+"""Windows in time slices, with real servers and the real load generator: each is as if it had been measured in one piece."""
 
 import os
 import signal
@@ -112,7 +112,7 @@ def server_usage(records):
     ]
 
 
-def test_all_systems_of_a_workload_are_measured_together_and_each_looks_like_one_in_one_piece(undisturbed):
+def test_all_systems_of_a_workload_are_measured_together_and_each_is_like_one_in_one_piece(undisturbed):
     _, _, records = undisturbed
     assert len(records) == 6
     rounds = {}
@@ -172,7 +172,7 @@ def test_between_time_slices_server_and_load_generator_stand_still_and_afterward
     assert psutil.STATUS_STOPPED not in set().union(*states)
 
 
-def test_a_server_that_dies_between_its_turns_gets_that_as_its_result_and_the_others_go_on(chosen, monkeypatch):
+def test_a_server_that_dies_between_its_time_slices_gets_that_as_its_result_and_the_others_go_on(chosen, monkeypatch):
     sampled, killed = block.Window.sample, []
 
     def sample(self, *rest):
@@ -232,8 +232,8 @@ def test_what_goes_on_while_its_server_is_stopped_is_measured_in_one_piece(chose
     artifacts = build_all(catalogue, [catalogue.server("gin"), catalogue.server("wrk")])
     settings = replace(chosen(), design=waiting, artifacts=artifacts)
     records = measure_block(settings, 1, set(), lambda _: None)
-    in_turns = {record.workload: {raw.slices is not None for raw, _ in windows(record)} for record in records}
-    assert in_turns == {"ping": {True}, "ping-delay-10ms": {False}}
+    in_slices = {record.workload: {raw.slices is not None for raw, _ in windows(record)} for record in records}
+    assert in_slices == {"ping": {True}, "ping-delay-10ms": {False}}
 
 
 def test_a_sliced_cell_gets_one_window_in_one_piece_per_block_and_percentiles_come_from_it_alone(undisturbed):

@@ -1,4 +1,4 @@
-"""Claims on trial in words, tables and charts: all from the numbers, safe to show, and also when there is nothing."""
+"""The claim review in words, tables and charts: all from the numbers, safe to show, and also when there is nothing."""
 
 import math
 import re

@@ -161,7 +161,7 @@ def summary_cell(system, ratio, verdict, bound="", ends=(None, None)):
     return {**about, **rates, "ratio": {"value": ratio, "low": ends[0], "high": ends[1]}}
 
 
-def test_the_terminal_says_what_the_control_is_and_does_not_call_it_a_placebo():
+def test_the_terminal_says_what_the_control_is_by_its_one_name():
     (_, line) = comparison.comparison_rows(summary_of(summary_cell(CONTROL, 1.0, "")))
     assert line[:2] == ["ping", "control"]
     assert line[-1] == "(A/A control: gin launched twice)"

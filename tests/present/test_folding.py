@@ -43,7 +43,7 @@ def test_a_report_without_marked_sections_stays_as_it_is():
 
 def test_a_question_with_nothing_to_show_is_left_out_with_its_code():
     text = """<div class="words"><h2>Questions</h2></div>
-    <div class="words"><h3>Asked</h3></div><div class="code">draw()</div><div class="fragment"><svg></svg></div>
+    <div class="words"><h3>Open</h3></div><div class="code">draw()</div><div class="fragment"><svg></svg></div>
     <div class="words"><h3>Not measured</h3></div><div class="code">draw()</div><div class="fragment"></div>
     <div class="words"><h3>Explained</h3><p>Why.</p></div>
     <div class="words"><h2>Limits</h2></div><div class="fragment">few</div>"""
@@ -51,7 +51,7 @@ def test_a_question_with_nothing_to_show_is_left_out_with_its_code():
     leave_out_empty(body)
     assert [heading.get_text() for heading in body.find_all(["h2", "h3"])] == [
         "Questions",
-        "Asked",
+        "Open",
         "Explained",
         "Limits",
     ]

@@ -226,7 +226,7 @@ def page(tmp_path_factory):
     return written.read_text(encoding="utf-8")
 
 
-def test_a_report_asks_for_nothing_and_runs_nothing(page):
+def test_a_report_requests_nothing_and_runs_nothing(page):
     tags = Tags(page).found
     assert not [
         tag

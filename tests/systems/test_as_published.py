@@ -117,7 +117,7 @@ def test_gin_s_binding_validates_and_simdjson_go_does_not(urls, was, becomes, st
     assert tuple(response.status_code for response in found) == statuses
 
 
-def test_gin_answers_ok_to_decode_and_to_the_round_trip_that_it_does_not_send(urls):
+def test_gin_responds_ok_to_decode_and_to_the_round_trip_that_it_does_not_send(urls):
     for name, service in SERVICES:
         if name == "gin-as-published":
             assert post(urls[name], service, BATCH).content == b'"OK"'
@@ -143,7 +143,7 @@ def test_gin_answers_ok_to_decode_and_to_the_round_trip_that_it_does_not_send(ur
     ],
 )
 def test_every_field_is_read_and_no_value_validated(urls, sent, instead, statuses):
-    """simdjson looks at each member, but takes `value` and `dataReturnType` as they are and forgives a column."""
+    """simdjson reads each member, but takes `value` and `dataReturnType` as they are and accepts a wrong column."""
     body = BATCH.replace(sent, instead, 1)
     assert body != BATCH
     found = {codec: post(urls[path_of(codec)[0]], path_of(codec)[1], body).status_code for codec in statuses}

@@ -73,9 +73,9 @@ class Load:
     def __init__(self, server, clients=8):
         self.seen, self._stop = [], threading.Event()
         self._server = server
-        self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
+        self._threads = [threading.Thread(target=self._query) for _ in range(clients)]
 
-    def _ask(self):
+    def _query(self):
         with closing(HTTPConnection(LOOPBACK, self._server.port, timeout=ANSWER_TIMEOUT_S)) as client:
             while not self._stop.is_set():
                 try:
@@ -145,7 +145,7 @@ def test_ten_thousand_clients_that_leave_in_mid_request_cost_no_connection_of_th
     server, database = pair
     with ThreadPoolExecutor(8) as clients:
         list(clients.map(lambda number: leave(server, number), range(CANCELLED)))
-    # Their queries go on: on a busy machine thousands may be before ours, which then is told 503 in time, as it should be.
+    # Their queries go on: on a busy machine thousands may be before this one, which then is told 503 in time, as it should be.
     assert comes_to(server, 200)
     assert comes_to_rest(database)
     pool = pool_size(server.cpus)

@@ -133,7 +133,7 @@ def test_every_query_is_counted_once_under_its_kind_and_counting_is_not(database
     assert work == {"sql1": (7, 7), "sql2": (5, 15), "other": (2, 2)}
 
 
-def test_a_query_that_only_looks_alike_is_another_one(database):
+def test_a_query_that_only_seems_alike_is_another_one(database):
     before = database.work()
     query(database, SQL1.replace("now()", "now() - interval '1 s'") + SQL2.replace("WHERE", "WHERE number > 0 AND"))
     assert work_between(before, database.work())["other"].calls == 2

@@ -24,7 +24,7 @@ from tests.systems.conftest import PROXIES
 from tests.systems.seen import listening_addresses
 
 pytestmark = pytest.mark.servers
-OURS = "asio-relay"
+RELAY = "asio-relay"
 LOOPBACK_AS_THE_KERNEL_WRITES_IT = "0100007F"
 AT_ONCE, BATCH = 3000, 500
 SANITIZERS = ["address,undefined", "thread"]
@@ -52,7 +52,7 @@ def test_what_is_required_of_a_proxy_holds_and_nothing_is_printed_for_it(launch,
         findings = relay_findings(process, backend)
         assert [str(finding) for finding in findings if finding.severity == "required"] == []
         assert process.output() == printed
-        if name == OURS:
+        if name == RELAY:
             assert [str(finding) for finding in findings] == []
 
 
@@ -112,17 +112,17 @@ def test_netcrusher_ends_with_its_reactor(artifacts):
 
 def sanitized(artifacts, sanitizer):
     """Our relay built with a sanitizer: a server of another name, so that it is cached beside the one that is measured."""
-    plain = artifacts[OURS]
+    plain = artifacts[RELAY]
     configure, *others = plain.server.build.commands
     commands = [[*configure, f"-DWRKBOOK_SANITIZE={sanitizer}"], *others]
     server = plain.server.model_copy(
-        update={"name": f"{OURS}-{sanitizer.split(',')[0]}", "build": Build(commands=commands)}
+        update={"name": f"{RELAY}-{sanitizer.split(',')[0]}", "build": Build(commands=commands)}
     )
     return build(server, plain.image)
 
 
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
-def test_ours_passes_every_case_without_a_word_from_the_sanitizers(artifacts, sanitizer):
+def test_the_relay_of_the_project_passes_every_case_without_a_word_from_the_sanitizers(artifacts, sanitizer):
     artifact = sanitized(artifacts, sanitizer)
     (port,) = free_ports(1)
     # On one CPU or on two, two threads: what they share is what the thread sanitizer is there for.
@@ -136,8 +136,8 @@ def test_ours_passes_every_case_without_a_word_from_the_sanitizers(artifacts, sa
                 pass
 
 
-def test_ours_survives_a_lack_of_descriptors(artifacts):
-    with ScriptedBackend() as backend, ServerProcess(artifacts[OURS], free_ports(1)[0], [0], backend.port) as process:
+def test_the_relay_of_the_project_survives_a_lack_of_descriptors(artifacts):
+    with ScriptedBackend() as backend, ServerProcess(artifacts[RELAY], free_ports(1)[0], [0], backend.port) as process:
         (pid,) = process.pids
         in_use = psutil.Process(pid).num_fds()
         psutil.Process(pid).rlimit(psutil.RLIMIT_NOFILE, (in_use + 20, in_use + 20))

@@ -60,7 +60,7 @@ def test_all_its_threads_are_on_its_cpus(server):
     assert sample.unpinned_threads == []
 
 
-def test_ten_thousand_bad_requests_later_it_answers_and_has_not_grown(server):
+def test_ten_thousand_bad_requests_later_it_responds_and_has_not_grown(server):
     storm(server.url, services(server), 2000)
     before = role_sample(server.pids, server.cpus).rss_bytes
     assert storm(server.url, services(server), 10_000) == []

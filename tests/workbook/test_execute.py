@@ -49,7 +49,7 @@ def test_a_kernel_that_is_interrupted_while_it_starts_ends_at_once_and_says_noth
 
 
 def test_an_interrupt_waits_until_the_notebook_has_ended(monkeypatch):
-    """It ended the kernel without waiting: what was still being written could turn the interrupt into another error."""
+    """It ended the kernel without waiting: what was still being written could make another error of the interrupt."""
     ended = []
 
     def papermill(*_):
