@@ -88,12 +88,12 @@ def fit(counts: Sequence[int], throughputs: Floats, *, seed: int = 1) -> Scalabi
         return None
     logs = np.log(rows)
     mean = np.exp(logs.mean(axis=0))
-    found = _fitted(counts, mean)
+    found = _fit(counts, mean)
     ends = np.full((2, 3), math.nan)
     if len(rows) >= LEAST_BLOCKS:
         random = np.random.default_rng(seed)
         drawn = random.integers(len(rows), size=(_RESAMPLES, len(rows)))
-        each = np.array([_fitted(counts, np.exp(logs[blocks].mean(axis=0))) for blocks in drawn])
+        each = np.array([_fit(counts, np.exp(logs[blocks].mean(axis=0))) for blocks in drawn])
         tail = 100 * (1 - CONFIDENCE) / 2
         ends = np.percentile(each, [tail, 100 - tail], axis=0)
     rate, contention, coherency = (Interval(*map(float, each)) for each in zip(found, *ends, strict=True))
@@ -101,7 +101,7 @@ def fit(counts: Sequence[int], throughputs: Floats, *, seed: int = 1) -> Scalabi
     return Scalability(rate, contention, coherency, misfit, peak_of(contention.value, coherency.value))
 
 
-def _fitted(counts: Sequence[int], throughputs: Floats) -> tuple[float, float, float]:
+def _fit(counts: Sequence[int], throughputs: Floats) -> tuple[float, float, float]:
     """Return λ, σ and κ of one set of throughputs."""
     from scipy.optimize import nnls  # its import takes a fifth of a second, and only notebook 09 needs it
 

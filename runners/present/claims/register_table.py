@@ -111,7 +111,7 @@ def _row(number: int, row: Mapping[str, Any]) -> list[Cell]:
         Cell(f"“{row['quote']}”", str(row["place"]), "words"),
         Cell(statement(row), str(row["note"]), "words"),
         Cell(_published(row), kind="published amounts"),
-        _ours(row),
+        _measured_cell(row),
     ]
 
 
@@ -155,7 +155,7 @@ def _published(row: Mapping[str, Any]) -> str:
     return _amount(row, row["published"])
 
 
-def _ours(row: Mapping[str, Any]) -> Cell:
+def _measured_cell(row: Mapping[str, Any]) -> Cell:
     if row["kind"] in _ORDERS and any(not math.isnan(value) for value in row["amounts"]):
         return Cell(_amounts(row, row["amounts"]), kind="amounts")
     value, low, high = row["measured"], row["measured_low"], row["measured_high"]

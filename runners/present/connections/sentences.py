@@ -30,7 +30,7 @@ def answer(results: Results) -> str:
     name, counts = _counts(results)
     if not counts:
         return "No system completed a request."
-    return _fastest(results, name, counts[-1], answering=True) or _unranked(results, name, counts[-1])
+    return _fastest(results, name, counts[-1], for_answer=True) or _unranked(results, name, counts[-1])
 
 
 def conclusions(results: Results) -> list[str]:
@@ -162,12 +162,12 @@ def built(results: Results) -> str:
     return sentence(first, more, f"{changed} ({longest['system']})" if longest is not None else "")
 
 
-def _fastest(results: Results, name: str, count: int, *, answering: bool = False) -> str:
+def _fastest(results: Results, name: str, count: int, *, for_answer: bool = False) -> str:
     found = Standing.of(results, f"{name}@{count}")
     if not found.names:
-        return "" if answering else _unranked(results, name, count)
+        return "" if for_answer else _unranked(results, name, count)
     title = f"{name} at {count:,} connections"
-    if not answering or not found.behind:
+    if not for_answer or not found.behind:
         return lead(results, found, title)
     than = found.than(found.behind[0])
     if found.ties:
