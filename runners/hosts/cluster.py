@@ -109,7 +109,7 @@ class Hosts:
 
     async def _end_workers(self) -> None:
         ends = (self._client.rpc(address).end() for address in self._addresses.values())
-        await asyncio.gather(*ends, return_exceptions=True)  # who ends does not respond
+        await asyncio.gather(*ends, return_exceptions=True)  # a worker that ends sends no response
 
     def _wait_for(self, names: set[str], within_s: float) -> None:
         try:

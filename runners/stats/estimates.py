@@ -43,7 +43,7 @@ class Comparison:
 
 def critical_value(systems_count: int, freedom: float) -> float:
     """Return the half-width, in standard errors, of simultaneous 95 % intervals of the differences among some systems."""
-    from scipy import special  # its import takes a sixth of a second, which not every command needs
+    from scipy import special  # its import takes a sixth of a second, and few commands need it
 
     pairs_count = max(1, math.comb(systems_count, 2))
     return float(special.stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2 / pairs_count))
@@ -168,7 +168,7 @@ def log_arm(value: float, end: float) -> float:
 
 def p_value_of(mean: float, standard_error: float, freedom: float) -> float:
     """Return the two-sided p-value of "the mean is 0"."""
-    from scipy import special  # as above
+    from scipy import special  # likewise
 
     if standard_error == 0:
         return 1.0 if mean == 0 else 0.0

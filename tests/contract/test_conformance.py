@@ -39,7 +39,7 @@ def test_a_server_that_keeps_the_contract_passes():
         assert conformance.check(base_url, undelayed) == []
 
 
-@pytest.mark.quiet  # it judges delays: on a busy machine a ping may need as long as they
+@pytest.mark.quiet  # it judges delays: on a busy machine a ping may take as long as one of them
 def test_a_server_that_keeps_the_contract_passes_with_its_delays():
     with serving() as base_url:
         assert conformance.check(base_url, [PING, DELAY, *RESOURCES]) == []
