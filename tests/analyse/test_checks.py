@@ -180,7 +180,7 @@ def test_a_clock_or_a_server_that_did_not_stand_still_makes_a_trial_void(shown, 
     ("work", "ok"),
     [
         ({"sql2": (20_000, 400_000), "other": (0, 0)}, True),
-        ({"sql2": (20_000 + 80, 400_000 + 80 * 20), "other": (3, 3)}, True),  # some were under way, and others sent a few
+        ({"sql2": (20_000 + 80, 400_000 + 80 * 20), "other": (3, 3)}, True),  # some under way, a few of others
         ({"sql2": (19_000, 380_000), "other": (0, 0)}, False),  # from a cache
         ({"sql2": (20_000, 20_000), "other": (0, 0)}, False),  # one row instead of twenty
         ({"sql2": (400_000, 400_000), "other": (0, 0)}, False),  # a query for each row
