@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 from rich.console import RenderableType
 
 from runners import __version__
-from runners.cli.console import hanging, plain, table
+from runners.cli.console import hanging, table
 from runners.core.project import experiments
 from runners.core.records import CONTROL
 from runners.measure.conformance import conforming, image_for
@@ -20,8 +20,52 @@ from runners.systems.manifest_tables import Service
 from runners.systems.server_manifest import Server
 
 
-def listing() -> dict[str, Any]:
-    """Everything with its state, for programs."""
+class ListedRun(TypedDict):
+    """A run, with the servers that it measured."""
+
+    experiment: str
+    run_id: str
+    state: str
+    started_at: str
+    profile: str
+    systems: list[str]
+    headline: str | None
+
+
+class ListedExperiment(TypedDict):
+    """An experiment, and its runs with their states, oldest first."""
+
+    experiment: str
+    runs: list[str]
+    states: dict[str, str]
+    last: ListedRun | None
+
+
+class ListedServer(TypedDict):
+    """A server, the rows that are measured by name only, and its last run; a load generator has no contract to keep."""
+
+    system: str
+    title: str
+    language: str
+    role: str
+    serves: list[str]
+    on_request: dict[str, list[str]]
+    built: bool
+    conforming: bool | None
+    last: ListedRun | None
+
+
+class Listing(TypedDict):
+    """Everything with its state, as ``list --json`` prints it."""
+
+    experiments: list[ListedExperiment]
+    systems: list[ListedServer]
+    workloads: dict[str, list[str]]
+    variants: dict[str, list[str]]
+
+
+def listing() -> Listing:
+    """Return everything with its state, for programs."""
     catalogue = Catalogue()
     measured = {name: _runs(name) for name in experiments()}
     every = sorted((run for found in measured.values() for run in found), key=lambda run: run["started_at"])
@@ -38,20 +82,15 @@ def listing() -> dict[str, Any]:
             }
             for name, found in measured.items()
         ],
-        "systems": [_system(server, catalogue) | {"last": last.get(server.name)} for server in servers],
+        "systems": [_system(server, catalogue, last.get(server.name)) for server in servers],
         "workloads": {name: [system.name for system in catalogue.systems(name)] for name in workloads},
         "variants": catalogue.variants,
     }
 
 
-def as_text(found: dict[str, Any]) -> str:
-    """The same for people."""
-    return plain(*parts(found))
-
-
-def _runs(experiment: str) -> list[dict[str, Any]]:
+def _runs(experiment: str) -> list[ListedRun]:
     """Return the runs of an experiment, oldest first."""
-    found = []
+    found = list[ListedRun]()
     for known in runs(experiment):
         manifest, summary = known.read(), read_summary(processed_folder(known))
         found.append(
@@ -70,7 +109,7 @@ def _runs(experiment: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda run: run["started_at"])
 
 
-def _system(server: Server, catalogue: Catalogue) -> dict[str, Any]:
+def _system(server: Server, catalogue: Catalogue, last: ListedRun | None) -> ListedServer:
     image = image_for(catalogue, [server])
     made = artifact(server, image) if image.ready else None
     built = made is not None and made.ready
@@ -82,8 +121,8 @@ def _system(server: Server, catalogue: Catalogue) -> dict[str, Any]:
         "serves": list(dict.fromkeys(_workload(service) for service in server.serves)),
         "on_request": _on_request(server),
         "built": built,
-        # A load generator has no contract to keep.
         "conforming": None if server.start is None else bool(made and built and conforming(made)),
+        "last": last,
     }
 
 
@@ -101,7 +140,7 @@ def _workload(service: Service) -> str:
     return f"{service.workload} ({service.codec})" if service.codec else service.workload
 
 
-def parts(found: dict[str, Any]) -> Iterator[RenderableType]:
+def parts(found: Listing) -> Iterator[RenderableType]:
     """Yield the tables for people: experiments with their runs, systems, load generators, workloads."""
     yield f"wrkbook {__version__}\n\nExperiments"
     for entry in found["experiments"]:
@@ -125,7 +164,7 @@ def parts(found: dict[str, Any]) -> Iterator[RenderableType]:
     yield f"Tuned builds, measured with -p variants NAME only: {'; '.join(tuned)}"
 
 
-def _last_run(entry: dict[str, Any]) -> str:
+def _last_run(entry: ListedExperiment) -> str:
     last = entry["last"]
     if last is None:
         return "never run"
@@ -134,7 +173,7 @@ def _last_run(entry: dict[str, Any]) -> str:
     return f"{times}, the last: {last['run_id']} ({_day(last)} UTC, {last['profile']})\n{headline}"
 
 
-def _row(system: dict[str, Any]) -> list[str]:
+def _row(system: ListedServer) -> list[str]:
     last = system["last"]
     state_of_build = (
         "✓ conforming" if system["conforming"] else "✓ built" if system["conforming"] is None else "built, not verified"
@@ -148,5 +187,5 @@ def _row(system: dict[str, Any]) -> list[str]:
     ]
 
 
-def _day(run: dict[str, Any]) -> str:
-    return str(run["started_at"][:16].replace("T", " "))
+def _day(run: ListedRun) -> str:
+    return run["started_at"][:16].replace("T", " ")

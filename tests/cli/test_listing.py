@@ -6,6 +6,7 @@ import pytest
 
 from runners.analyse.summary import _write_summary
 from runners.cli import commands, listing
+from runners.cli.console import plain
 from runners.core.project import PROJECT
 from runners.store import ledger, runs
 from tests.analyse.synthetic import run_of
@@ -23,6 +24,10 @@ def data(tmp_path, monkeypatch):
     return tmp_path
 
 
+def as_text(found):
+    return plain(*listing.parts(found))
+
+
 def made(data, run_id, started_at, headline=""):
     run_of(data / "raw", RATES, blocks=1, run_id=run_id, record={"started_at": started_at})
     if headline:
@@ -31,7 +36,7 @@ def made(data, run_id, started_at, headline=""):
 
 
 def test_without_runs_everything_is_listed_all_the_same(data):
-    text = listing.as_text(listing.listing())
+    text = as_text(listing.listing())
     assert "02-json-decode" in text
     assert "never run" in text
     assert "autocannon" in text.partition("Load generators")[2]
@@ -50,7 +55,7 @@ def test_the_last_run_is_the_one_that_started_last_whatever_its_name(data):
     lasts = {system["system"]: system["last"] for system in found["systems"]}
     assert lasts["gin"]["run_id"] == lasts["drogon"]["run_id"] == "a-second"
     assert lasts["beast"] is None
-    text = listing.as_text(found)
+    text = as_text(found)
     assert "2 runs, the last: a-second (2026-01-02 10:00 UTC, standard)" in text
     assert "Now it is fast." in text
     assert "Then it was slow." not in text
@@ -58,7 +63,7 @@ def test_the_last_run_is_the_one_that_started_last_whatever_its_name(data):
 
 def test_a_run_without_a_report_says_how_to_get_one(data):
     made(data, "stopped", "2026-01-01T10:00:00+00:00")
-    assert "./wrkbook report stopped" in listing.as_text(listing.listing())
+    assert "./wrkbook report stopped" in as_text(listing.listing())
 
 
 def test_every_run_is_listed_with_its_state(data):
@@ -69,7 +74,7 @@ def test_every_run_is_listed_with_its_state(data):
     found = listing.listing()
     (entry,) = [entry for entry in found["experiments"] if entry["experiment"] == EXPERIMENT]
     assert entry["states"] == {"whole": "complete", "stopped": "interrupted at block 2"}
-    lines = [line.split(maxsplit=1) for line in listing.as_text(found).splitlines()]
+    lines = [line.split(maxsplit=1) for line in as_text(found).splitlines()]
     assert ["stopped", "interrupted at block 2"] in lines
     assert ["whole", "complete"] in lines
 
