@@ -21,6 +21,28 @@ MODULES = sorted((PROJECT / "runners").rglob("*.py"))
 OLD_NAMES_INSIDE = {"test_language.py", "test_migrations.py"}
 TESTS = [path for path in sorted((PROJECT / "tests").rglob("*.py")) if path.name not in OLD_NAMES_INSIDE]
 SCRIPTS = [path for folder in ("benchmarks", "docs") for path in sorted((PROJECT / folder).glob("*.py"))]
+SOURCES = {
+    ".cc",
+    ".cfg",
+    ".conf",
+    ".cpp",
+    ".go",
+    ".h",
+    ".hpp",
+    ".in",
+    ".java",
+    ".js",
+    ".py",
+    ".rs",
+    ".sh",
+    ".sql",
+    ".toml",
+}
+SERVERS = [
+    path
+    for path in sorted((PROJECT / "servers").rglob("*"))
+    if path.suffix in SOURCES and not {"node_modules", "target"} & set(path.parts)
+]
 MOST_WORDS, MEAN_WORDS = 30, 20
 
 # Old word (a pattern) → the term. In documents; text in backticks is a name and not checked.
@@ -138,9 +160,13 @@ def words(sentence: str) -> int:
 
 def old_words(text: str) -> list[str]:
     """Return what in a text the glossary replaces, as ``old → new``."""
-    plain = without_names(text)
+    return terms_to_replace(without_names(text), TERMS)
+
+
+def terms_to_replace(plain: str, terms: dict[str, str]) -> list[str]:
+    """Return the occurrences of old terms in a text without backticks, as ``old → new``."""
     found = [
-        (match[0], new) for old, new in TERMS.items() for match in re.finditer(rf"\b({old})\b", plain, re.IGNORECASE)
+        (match[0], new) for old, new in terms.items() for match in re.finditer(rf"\b({old})\b", plain, re.IGNORECASE)
     ]
     return [f"{old} → {new}" for old, new in found]
 
@@ -284,6 +310,23 @@ def texts(path: Path) -> list[str]:
 def test_comments_docstrings_and_messages_use_the_terms_of_the_glossary():
     found = {str(path): [old for text in texts(path) for old in old_words(text)] for path in MODULES + TESTS + SCRIPTS}
     assert {path: words for path, words in found.items() if words} == {}
+
+
+def old_words_of_source(source: str) -> list[str]:
+    """Return what the glossary replaces in comments and in the words of names: a server sends no answers."""
+    words_of_names = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", source)
+    return terms_to_replace(words_of_names, TERMS | {"answer": "response"})
+
+
+def test_sources_of_servers_use_the_terms_of_the_glossary():
+    found = {str(path): old_words_of_source(path.read_text(encoding="utf-8")) for path in SERVERS}
+    assert {path: old for path, old in found.items() if old} == {}
+    assert len(found) > 150
+
+
+def test_an_old_word_in_a_name_of_a_source_is_found():
+    source = "func sendAnswer() {}  // unanswered; task\nvoid ask_database();"
+    assert [old.partition(" ")[0] for old in old_words_of_source(source)] == ["ask", "Answer"]
 
 
 def test_names_of_tests_use_the_terms_of_the_glossary():

@@ -69,7 +69,7 @@ Acceptor listen_on(net::io_context& context, std::uint16_t port) {
   return acceptor;
 }
 
-/// Hands the connections to the contexts in turn, each of which runs in a thread of its own: both directions of a
+/// Hands the connections to the contexts round robin, each of which runs in a thread of its own: both directions of a
 /// connection stay in one thread and share its two sockets without a lock or a strand.
 Task accept_forever(Acceptor& acceptor, Contexts& contexts, Endpoint backend) {
   for (std::size_t next = 0;; next = (next + 1) % contexts.size()) {

@@ -19,7 +19,7 @@ using boost::system::error_code;
 
 namespace {
 
-// All that a connection may hold in each direction, beyond what is in the kernel: a full answer of the experiment
+// All that a connection may hold in each direction, beyond what is in the kernel: a full response of the experiment
 // fits, and a reader that is slow stops the writer.
 constexpr std::size_t buffer_bytes = 16 * 1024;
 

@@ -68,18 +68,18 @@ bool is_malformed(beast::error_code error) {
   return error.category() == end.category() && error != end;
 }
 
-/// The fields of `response` refer to nothing; its body refers to `answer`.
-void fill(Response& response, const Answer& answer, const Parser& parser, bool keep_alive) {
+/// The fields of `response` refer to nothing; its body refers to `reply`.
+void fill(Response& response, const Reply& reply, const Parser& parser, bool keep_alive) {
   const auto& request = parser.get();
   response.clear();
-  response.result(answer.status);
+  response.result(reply.status);
   response.version(request.version());
-  response.set(http::field::content_type, answer.content_type);
+  response.set(http::field::content_type, reply.content_type);
   response.set(http::field::date, http_date());
-  if (!answer.allow.empty()) response.set(http::field::allow, answer.allow);
-  response.content_length(answer.body.size());
+  if (!reply.allow.empty()) response.set(http::field::allow, reply.allow);
+  response.content_length(reply.body.size());
   response.keep_alive(keep_alive);
-  response.body() = request.method() == http::verb::head ? std::string_view{} : std::string_view{answer.body};
+  response.body() = request.method() == http::verb::head ? std::string_view{} : std::string_view{reply.body};
 }
 
 Task discard_input(Socket& socket, beast::flat_buffer& buffer) {
@@ -91,7 +91,7 @@ Task discard_input(Socket& socket, beast::flat_buffer& buffer) {
 }
 
 /// Closing a socket that holds unread input resets the connection, and a client that is still sending would lose
-/// the answer. So end our side only, and read on until the client has ended its own, within reason.
+/// the response. So end this side only, and read on until the client has ended its own, within reason.
 Task lingering_close(Socket& socket, beast::flat_buffer& buffer) {
   using namespace net::experimental::awaitable_operators;
   beast::error_code ignored;
@@ -114,12 +114,12 @@ Task serve(Socket socket) {
     if (error && !is_malformed(error)) co_return;  // the client is gone
 
     const auto& request = parser.get();
-    const Answer answer = error == http::error::body_limit
-                              ? error_answer(http::status::payload_too_large, "body over 4 MiB")
-                          : error ? error_answer(http::status::bad_request, "malformed request")
-                                  : route(request.method(), request.target(), request.body().bytes);
+    const Reply reply = error == http::error::body_limit
+                            ? error_reply(http::status::payload_too_large, "body over 4 MiB")
+                        : error ? error_reply(http::status::bad_request, "malformed request")
+                                : route(request.method(), request.target(), request.body().bytes);
     const bool keep_alive = !error && request.keep_alive();
-    fill(response, answer, parser, keep_alive);
+    fill(response, reply, parser, keep_alive);
     const auto [write_error, size] = co_await http::async_write(socket, response, as_result);
     if (write_error) co_return;
     if (!keep_alive) co_return co_await lingering_close(socket, buffer);

@@ -62,7 +62,7 @@ Acceptor listen_on(net::io_context& context, std::uint16_t port) {
   return acceptor;
 }
 
-/// Hands the connections to the contexts in turn, each of which runs in a thread of its own: a connection stays
+/// Hands the connections to the contexts round robin, each of which runs in a thread of its own: a connection stays
 /// with its thread and needs no lock, and without SO_REUSEPORT no other process can share the port.
 Task accept_forever(Acceptor& acceptor, Contexts& contexts) {
   for (std::size_t next = 0;; next = (next + 1) % contexts.size()) {

@@ -34,34 +34,34 @@ bool valid_name(std::string_view segment) {
   return length && *length >= 1 && *length <= max_name_length;
 }
 
-Answer method_not_allowed(std::string_view allow) {
-  Answer answer = error_answer(http::status::method_not_allowed, "method not allowed");
-  answer.allow = allow;
-  return answer;
+Reply method_not_allowed(std::string_view allow) {
+  Reply reply = error_reply(http::status::method_not_allowed, "method not allowed");
+  reply.allow = allow;
+  return reply;
 }
 
-Answer ping(http::verb method) {
+Reply ping(http::verb method) {
   if (method != http::verb::get) return method_not_allowed("GET");
   return {http::status::ok, text, "Hello, World!"};
 }
 
-Answer discard(http::verb method, std::string_view db, std::string_view table, std::uint64_t body_bytes) {
+Reply discard(http::verb method, std::string_view db, std::string_view table, std::uint64_t body_bytes) {
   if (method != http::verb::post) return method_not_allowed("POST");
   if (!valid_name(db) || !valid_name(table))
-    return error_answer(http::status::bad_request, "db and table must have 1 to 64 characters");
-  Answer answer{http::status::ok, json, R"({"bytes":)"};
+    return error_reply(http::status::bad_request, "db and table must have 1 to 64 characters");
+  Reply reply{http::status::ok, json, R"({"bytes":)"};
   char digits[20];
-  answer.body.append(digits, std::to_chars(digits, digits + sizeof digits, body_bytes).ptr).push_back('}');
-  return answer;
+  reply.body.append(digits, std::to_chars(digits, digits + sizeof digits, body_bytes).ptr).push_back('}');
+  return reply;
 }
 
 }  // namespace
 
-Answer error_answer(http::status status, std::string_view message) {
+Reply error_reply(http::status status, std::string_view message) {
   return {status, json, std::string{R"({"error":")"}.append(message).append(R"("})")};
 }
 
-Answer route(http::verb method, std::string_view target, std::uint64_t body_bytes) {
+Reply route(http::verb method, std::string_view target, std::uint64_t body_bytes) {
   constexpr std::string_view discard_prefix = "/discard/";
   const std::string_view path = target.substr(0, target.find('?'));
   if (path == "/ping") return ping(method);
@@ -71,5 +71,5 @@ Answer route(http::verb method, std::string_view target, std::uint64_t body_byte
     if (slash != std::string_view::npos && names.find('/', slash + 1) == std::string_view::npos)
       return discard(method, names.substr(0, slash), names.substr(slash + 1), body_bytes);
   }
-  return error_answer(http::status::not_found, "not found");
+  return error_reply(http::status::not_found, "not found");
 }

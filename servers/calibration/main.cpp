@@ -1,4 +1,4 @@
-// A server whose response times are known by calculation: one thread, and three ways to answer a ping.
+// A server whose response times are known by calculation: one thread, and three ways to serve a ping.
 //
 //   /work     2 ms after it came or after the response before, whichever is later: a queue with one server and a
 //             constant service time (M/D/1). The clock serves, not the CPU: what the CPU does besides, or a pause of
@@ -75,7 +75,7 @@ class Server {
         const Due first = due_.begin()->second;
         const auto found = generations_.find(first.socket);
         if (found != generations_.end() && found->second == first.generation)
-          answer(first.socket, "200 OK", "Hello, World!");
+          respond(first.socket, "200 OK", "Hello, World!");
       }
     }
   }
@@ -135,11 +135,11 @@ class Server {
   void refuse(int socket, const char* status) {
     connections_[socket].ending = true;
     const std::string body = std::string("{\"error\":\"") + status + "\"}";
-    answer(socket, status, body, "application/json\r\nConnection: close");
+    respond(socket, status, body, "application/json\r\nConnection: close");
     shutdown(socket, SHUT_WR);
   }
 
-  static void answer(int socket, const char* status, const std::string& body, const char* type = "text/plain") {
+  static void respond(int socket, const char* status, const std::string& body, const char* type = "text/plain") {
     char date[64];
     const std::time_t time = std::time(nullptr);
     std::tm utc{};

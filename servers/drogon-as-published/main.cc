@@ -21,8 +21,8 @@
 
 namespace {
 
-// Larger than the contract's limit: Drogon closes the connection on what is beyond its own, with an answer that has no
-// headers. Bodies up to here are read to their end and answered by us.
+// Larger than the contract's limit: Drogon closes the connection on what is beyond its own, with a response that has no
+// headers. Bodies up to this size are read to their end; the handlers refuse what is over the limit.
 constexpr size_t kMaxBodyRead = size_t{16} << 20;
 
 constexpr size_t kIdleSeconds = 120;
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
       .setClientMaxBodySize(kMaxBodyRead)
       .setClientMaxMemoryBodySize(kMaxBodyRead)                                             // no body goes to a file,
       .setUploadPath((std::filesystem::temp_directory_path() / "drogon-uploads").string())  // but Drogon makes a folder
-      .setDocumentRoot("/dev/null")  // the router looks for unknown paths there, and finds no file
+      .setDocumentRoot("/dev/null")  // the router tries unknown paths there, and finds no file
       .setIdleConnectionTimeout(kIdleSeconds)
       .enableServerHeader(false)
       .setUnicodeEscapingInJson(false)

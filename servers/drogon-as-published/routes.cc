@@ -20,8 +20,8 @@ HttpResponsePtr reply(HttpStatusCode status, std::string body) {
   return response;
 }
 
-// The published handlers answered `OK`. A round trip also says here what it encoded, and then drops the text as well.
-HttpResponsePtr answer(std::string_view body, Decode decode, Encode encode) {
+// The published handlers sent `OK`. A round trip also says here what it encoded, and then drops the text as well.
+HttpResponsePtr respond(std::string_view body, Decode decode, Encode encode) {
   try {
     const size_t operations = decode(body);
     if (!encode) return reply(k200OK, R"({"message":"OK"})");
@@ -35,7 +35,7 @@ HttpResponsePtr answer(std::string_view body, Decode decode, Encode encode) {
 void serve(const std::string& path, Decode decode, Encode encode = nullptr) {
   app().registerHandler(path,
                         [decode, encode](const HttpRequestPtr& request, Callback&& callback, const std::string&,
-                                         const std::string&) { callback(answer(request->body(), decode, encode)); },
+                                         const std::string&) { callback(respond(request->body(), decode, encode)); },
                         {Post});
 }
 

@@ -1,4 +1,4 @@
-// The batch of the contract, decoded, and what the contract asks of it whatever library decoded it.
+// The batch of the contract, decoded, and what the contract requires of it whatever library decoded it.
 #pragma once
 
 #include <cstddef>

@@ -31,7 +31,7 @@ void read_posts(const std::filesystem::path& path) {
   }
 }
 
-HttpResponsePtr answer_blog() {
+HttpResponsePtr reply_blog() {
   Posts posts;
   posts.reserve(kPostsPerPage);
   for (const int index : draw_distinct(kPostsPerPage, static_cast<int>(all_posts.size()))) {

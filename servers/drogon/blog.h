@@ -19,4 +19,4 @@ using Posts = std::vector<const BlogPost*>;
 void read_posts(const std::filesystem::path& path);
 
 // A page of six of them, drawn at random.
-drogon::HttpResponsePtr answer_blog();
+drogon::HttpResponsePtr reply_blog();

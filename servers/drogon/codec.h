@@ -8,12 +8,12 @@
 
 #include "batch.h"
 
-// A request body that the codec may read past and write to: the libraries' fastest roads ask for readable bytes behind
+// A request body that the codec may read past and write to: the libraries' fastest roads require readable bytes behind
 // the text, a terminating zero, or leave to unescape strings in place. HTTP buffers promise none of it; one copy per
 // request, into memory that the thread already has in its cache, buys all three.
 class Body {
  public:
-  static constexpr size_t kPadding = 64;  // the most that any of them asks for (simdjson)
+  static constexpr size_t kPadding = 64;  // the most that any of them requires (simdjson)
 
   explicit Body(std::string_view text) : size_(text.size()) {
     if (buffer.size() < text.size() + kPadding) buffer.resize(text.size() + kPadding);

@@ -186,7 +186,7 @@ void require(const glz::error_ctx& error) {
   if (error) throw BadBatch(glz::format_error(error));
 }
 
-// The document with the names of its members unescaped, as far as that makes a difference. Looks at every string on the
+// The document with the names of its members unescaped, as far as that makes a difference. Reads every string on the
 // way, of which glaze lets pass what is wrong in the name of a member that it skips.
 std::string with_plain_names(std::string_view document) {
   glz::context context;
@@ -213,7 +213,7 @@ std::string with_plain_names(std::string_view document) {
   return plain;
 }
 
-// glaze compares names as they are written, and does not look into those that it does not know. A document of known
+// glaze compares names as they are written, and does not parse those that it does not know. A document of known
 // members takes the straight road; one with others goes on to a stricter one.
 void decode(const Body& body, Batch& batch) {
   if (!glz::validate_utf8(body.data(), body.size())) throw BadBatch("invalid UTF-8");

@@ -1,5 +1,5 @@
 // jsoncpp, as Drogon's req->getJsonObject() parses: a reader for each request, and a tree of the whole document.
-// getJsonObject() itself is not called, since it looks at the content type, which the contract ignores.
+// getJsonObject() itself is not called, since it inspects the content type, which the contract ignores.
 #include <json/json.h>
 
 #include <memory>

@@ -2,7 +2,7 @@
 // type itself, where codec_simdjson.cc has a line for each.
 //
 // simdjson's own get<T>() does the same, but cannot keep the contract: it has no names such as relative-url, compares
-// names as they are written, takes the first of two equal members, and does not look at what it skips.
+// names as they are written, takes the first of two equal members, and does not check what it skips.
 #include <meta>
 
 #include "ondemand.h"

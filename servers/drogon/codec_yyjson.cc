@@ -26,7 +26,7 @@ void ignore(yyjson_val* value, int level) {
   }
 }
 
-// Calls read(is, value) for each member of an object that stands at this level; `is(name)` asks for the member's name,
+// Calls read(is, value) for each member of an object that stands at this level; `is(name)` tests the member's name,
 // and read returns whether it knew it.
 template <class Read>
 void each_member(yyjson_val* object, int level, Read read) {

@@ -76,7 +76,7 @@ void Connection::poll() {
 
 void Connection::send(Query query) {
   query_ = std::move(query);
-  prepared_.contains(query_->sql) ? ask() : prepare();
+  prepared_.contains(query_->sql) ? execute() : prepare();
 }
 
 void Connection::prepare() {
@@ -85,8 +85,8 @@ void Connection::prepare() {
   flush(PQsendPrepare(link_.get(), name.c_str(), query_->sql, 0, nullptr));
 }
 
-void Connection::ask() {
-  state_ = State::asking;
+void Connection::execute() {
+  state_ = State::executing;
   const char* const value = query_->parameter ? query_->parameter->c_str() : nullptr;
   flush(PQsendQueryPrepared(link_.get(), prepared_[query_->sql].c_str(), query_->parameter ? 1 : 0, &value, nullptr,
                             nullptr, 0));
@@ -120,7 +120,7 @@ void Connection::finish_command() {
   const ExecStatusType status = PQresultStatus(result.get());
   if (state_ == State::preparing && status == PGRES_COMMAND_OK) {
     prepared_.emplace(query_->sql, "statement" + std::to_string(prepared_.size()));
-    return ask();
+    return execute();
   }
   Query query = *std::exchange(query_, std::nullopt);
   state_ = State::free;
@@ -129,7 +129,7 @@ void Connection::finish_command() {
 }
 
 void Connection::end_older_than(Clock::time_point time) {
-  if (query_ && query_->asked < time) query_->end(nullptr);
+  if (query_ && query_->queued < time) query_->end(nullptr);
 }
 
 void Connection::lose() {

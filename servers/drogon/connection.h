@@ -13,11 +13,11 @@
 using Clock = std::chrono::steady_clock;
 
 struct Query {
-  drogon::HttpRequestPtr request;  // for which it is asked
+  drogon::HttpRequestPtr request;  // for which it is sent
   const char* sql;
   std::optional<std::string> parameter;
   Finish finish;
-  Clock::time_point asked = Clock::now();
+  Clock::time_point queued = Clock::now();
 
   void end(const PGresult* rows) {
     if (const auto once = std::exchange(finish, nullptr)) once(rows);
@@ -38,18 +38,18 @@ class Connection {
 
   void send(Query query);
 
-  // Ends its query, if that is older; the connection stays busy until the database has answered.
+  // Ends its query, if that is older; the connection stays busy until the database has responded.
   void end_older_than(Clock::time_point time);
 
  private:
-  enum class State { away, connecting, free, preparing, asking };
+  enum class State { away, connecting, free, preparing, executing };
 
   void connect();
   void poll();
   void on_event();
   void read();
   void prepare();
-  void ask();
+  void execute();
   void flush(bool was_sent);
   void finish_command();
   void lose();

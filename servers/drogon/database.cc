@@ -27,7 +27,7 @@ class Pool {
     loop->runEvery(kSweepSeconds, [this] { sweep(); });
   }
 
-  void ask(Query query) {
+  void enqueue(Query query) {
     waiting_.push_back(std::move(query));
     serve();
   }
@@ -50,7 +50,7 @@ class Pool {
   }
 
   void end_older_than(Clock::time_point time) {
-    while (!waiting_.empty() && waiting_.front().asked < time) take().end(nullptr);
+    while (!waiting_.empty() && waiting_.front().queued < time) take().end(nullptr);
   }
 
   // Ends what has waited for too long, for a connection or on one.
@@ -80,5 +80,5 @@ void register_database(uint16_t port, size_t pool, size_t threads) {
 
 void query(const HttpRequestPtr& request, const char* sql, std::optional<std::string> parameter, Finish finish) {
   if (!this_threads_pool) return finish(nullptr);
-  this_threads_pool->ask({request, sql, std::move(parameter), std::move(finish)});
+  this_threads_pool->enqueue({request, sql, std::move(parameter), std::move(finish)});
 }

@@ -15,6 +15,6 @@ void register_database(uint16_t port, size_t pool, size_t threads);
 // Takes the rows, which live until it returns; null when the database is away or too slow. Called once.
 using Finish = std::function<void(const PGresult*)>;
 
-// Asks the database for a request, from its IO thread. Each connection prepares a statement on its first use; `sql`
+// Queries the database for a request, from its IO thread. Each connection prepares a statement on its first use; `sql`
 // must live on.
 void query(const drogon::HttpRequestPtr& request, const char* sql, std::optional<std::string> parameter, Finish finish);

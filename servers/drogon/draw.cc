@@ -8,7 +8,7 @@ int draw(int bound) {
   return std::uniform_int_distribution(0, bound - 1)(generator);
 }
 
-// Draws again what was drawn already: at most every twentieth one, where 500 of 10,000 are asked for.
+// Draws again what was drawn already: at most every twentieth one, where 500 of 10,000 are requested.
 std::vector<int> draw_distinct(size_t count, int bound) {
   std::bitset<kMaxBound> seen;
   std::vector<int> drawn;

@@ -1,4 +1,4 @@
-// Small answers in JSON, the way Drogon's own documentation and its entry in public benchmarks write them: a tree of
+// Small responses in JSON, the way Drogon's own documentation and its entry in public benchmarks write them: a tree of
 // jsoncpp's values, which newHttpJsonResponse encodes. json_glaze.cc encodes structs.
 #include "json.h"
 
@@ -11,19 +11,19 @@ using namespace drogon;
 
 std::string present_time() { return trantor::Date::now().toCustomFormattedString("%Y-%m-%dT%H:%M:%S", true) + 'Z'; }
 
-HttpResponsePtr answer_json() {
-  Json::Value answer;
-  answer["message"] = "Hello, world!";
-  answer["ts"] = present_time();
-  return HttpResponse::newHttpJsonResponse(std::move(answer));
+HttpResponsePtr reply_json() {
+  Json::Value reply;
+  reply["message"] = "Hello, world!";
+  reply["ts"] = present_time();
+  return HttpResponse::newHttpJsonResponse(std::move(reply));
 }
 
 namespace {
 
 Json::Value ten_numbers() {
-  Json::Value answer;
-  for (int i = 1; i <= 10; ++i) answer["Test Number " + std::to_string(i)] = draw(1000);
-  return answer;
+  Json::Value reply;
+  for (int i = 1; i <= 10; ++i) reply["Test Number " + std::to_string(i)] = draw(1000);
+  return reply;
 }
 
 // As newHttpJsonResponse encodes it, without line breaks and indentation.
@@ -39,10 +39,10 @@ std::string encoded(const Json::Value& value) {
 
 }  // namespace
 
-HttpResponsePtr answer_json10() { return HttpResponse::newHttpJsonResponse(ten_numbers()); }
+HttpResponsePtr reply_json10() { return HttpResponse::newHttpJsonResponse(ten_numbers()); }
 
-HttpResponsePtr answer_json1000(const HttpRequestPtr& request) {
-  Json::Value answer;
-  for (int i = 0; i < 100; ++i) answer.append(ten_numbers());
-  return reply_packed(request, encoded(answer));
+HttpResponsePtr reply_json1000(const HttpRequestPtr& request) {
+  Json::Value reply;
+  for (int i = 0; i < 100; ++i) reply.append(ten_numbers());
+  return reply_packed(request, encoded(reply));
 }

@@ -10,9 +10,9 @@ std::string present_time();
 
 // The present time, ten random numbers, and a hundred objects of ten, as JSON: from a tree of jsoncpp's values, and
 // from structs.
-drogon::HttpResponsePtr answer_json();
-drogon::HttpResponsePtr answer_json10();
-drogon::HttpResponsePtr answer_json1000(const drogon::HttpRequestPtr& request);
-drogon::HttpResponsePtr answer_json_glaze();
-drogon::HttpResponsePtr answer_json10_glaze();
-drogon::HttpResponsePtr answer_json1000_glaze(const drogon::HttpRequestPtr& request);
+drogon::HttpResponsePtr reply_json();
+drogon::HttpResponsePtr reply_json10();
+drogon::HttpResponsePtr reply_json1000(const drogon::HttpRequestPtr& request);
+drogon::HttpResponsePtr reply_json_glaze();
+drogon::HttpResponsePtr reply_json10_glaze();
+drogon::HttpResponsePtr reply_json1000_glaze(const drogon::HttpRequestPtr& request);

@@ -1,4 +1,4 @@
-// The same small answers from structs, which glaze encodes as its glz::meta says at compile time. This is what the Go
+// The same small responses from structs, which glaze encodes as its glz::meta says at compile time. This is what the Go
 // servers do with encoding/json, so it is the row to compare with theirs; json.cc is Drogon's usual way.
 #include <array>
 #include <glaze/json.hpp>
@@ -41,7 +41,7 @@ struct glz::meta<Numbers> {
              "Test Number 9", &T::n9, "Test Number 10", &T::n10);
 };
 
-HttpResponsePtr answer_json_glaze() { return reply_encoded(Greeting{"Hello, world!", present_time()}); }
+HttpResponsePtr reply_json_glaze() { return reply_encoded(Greeting{"Hello, world!", present_time()}); }
 
 namespace {
 
@@ -52,10 +52,10 @@ Numbers ten_numbers() {
 
 }  // namespace
 
-HttpResponsePtr answer_json10_glaze() { return reply_encoded(ten_numbers()); }
+HttpResponsePtr reply_json10_glaze() { return reply_encoded(ten_numbers()); }
 
-HttpResponsePtr answer_json1000_glaze(const HttpRequestPtr& request) {
-  std::array<Numbers, 100> answer;
-  for (Numbers& numbers : answer) numbers = ten_numbers();
-  return reply_packed(request, glz::write_json(answer).value_or(""));
+HttpResponsePtr reply_json1000_glaze(const HttpRequestPtr& request) {
+  std::array<Numbers, 100> reply;
+  for (Numbers& numbers : reply) numbers = ten_numbers();
+  return reply_packed(request, glz::write_json(reply).value_or(""));
 }

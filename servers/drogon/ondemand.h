@@ -44,7 +44,7 @@ simdjson_inline void read(ondemand::value json, Value& value) {
   }
 }
 
-// On-Demand does not look into what it skips: an ignored value is walked, so that all of the document is checked.
+// On-Demand does not check what it skips: an ignored value is walked, so that all of the document is checked.
 simdjson_never_inline void ignore(ondemand::value value, int level) {
   const ondemand::json_type type = value.type();
   const bool is_object = type == ondemand::json_type::object;
@@ -63,7 +63,7 @@ simdjson_never_inline void ignore(ondemand::value value, int level) {
   }
 }
 
-// Calls read(is, value) for each member of an object that stands at this level; is(name) asks for the member's name,
+// Calls read(is, value) for each member of an object that stands at this level; is(name) tests the member's name,
 // read returns whether it knew it. Names are compared as written; those that stay unknown again, unescaped.
 template <class Read>
 simdjson_inline void each_member(ondemand::object object, int level, Read read) {

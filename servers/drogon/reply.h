@@ -12,7 +12,7 @@ drogon::HttpResponsePtr reply(drogon::HttpStatusCode status, std::string body,
 // JSON, compressed by gzip if the client accepts that. Drogon's own setting, enableGzip, would compress everything.
 drogon::HttpResponsePtr reply_packed(const drogon::HttpRequestPtr& request, std::string body);
 
-// `{"error":TEXT}`. The texts are ASCII: ours, and the libraries'.
+// `{"error":TEXT}`. The texts are ASCII: this server's, and the libraries'.
 drogon::HttpResponsePtr refuse(drogon::HttpStatusCode status, std::string_view text);
 
 drogon::HttpResponsePtr refuse_method(const char* allowed);

@@ -36,7 +36,7 @@ HttpResponsePtr refuse_post(const HttpRequestPtr& request, std::string_view db, 
   return nullptr;
 }
 
-HttpResponsePtr answer_batch(std::string_view text, const Codec& codec, bool echo) {
+HttpResponsePtr reply_batch(std::string_view text, const Codec& codec, bool echo) {
   thread_local Batch batch;
   try {
     batch.clear();
@@ -129,7 +129,7 @@ void serve_codecs() {
                 [](const HttpRequestPtr& request, Callback&& callback, const std::string& codec, const std::string& db,
                    const std::string& table, const std::string& echo) {
                   const auto refusal = refuse_post(request, db, table);
-                  callback(refusal ? refusal : answer_batch(request->body(), codec_of(codec), !echo.empty()));
+                  callback(refusal ? refusal : reply_batch(request->body(), codec_of(codec), !echo.empty()));
                 });
 }
 
@@ -157,15 +157,15 @@ void register_routes() {
   serve_page("/ping", pong);
   serve_page("/text", hello);
   serve_page("/", hello);
-  serve_page("/json", answer_json);
-  serve_page("/json/glaze", answer_json_glaze);
-  serve_page("/json10", answer_json10);
-  serve_page("/json10/glaze", answer_json10_glaze);
-  serve_packed("/json1000", answer_json1000);
-  serve_packed("/json1000/glaze", answer_json1000_glaze);
-  serve_page("/blog", answer_blog);
-  app().registerHandler("/sql1", &answer_sql1, {Get});
-  app().registerHandler("/sql2", &answer_sql2, {Get});
+  serve_page("/json", reply_json);
+  serve_page("/json/glaze", reply_json_glaze);
+  serve_page("/json10", reply_json10);
+  serve_page("/json10/glaze", reply_json10_glaze);
+  serve_packed("/json1000", reply_json1000);
+  serve_packed("/json1000/glaze", reply_json1000_glaze);
+  serve_page("/blog", reply_blog);
+  app().registerHandler("/sql1", &reply_sql1, {Get});
+  app().registerHandler("/sql2", &reply_sql2, {Get});
   serve_discard();
   serve_codecs();
   serve_delay("/ping/delay/{ms}", false);

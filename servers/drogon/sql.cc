@@ -15,7 +15,7 @@ constexpr int kRecords = 10000;
 constexpr size_t kUsualCount = 20;
 constexpr size_t kMaxCount = 500;
 
-HttpResponsePtr refuse_unavailable() { return refuse(k503ServiceUnavailable, "the database does not answer"); }
+HttpResponsePtr refuse_unavailable() { return refuse(k503ServiceUnavailable, "the database does not respond"); }
 
 // A whole number as one would write it: no sign, no space, no leading zero.
 std::optional<size_t> parse_count(std::string_view text) {
@@ -37,17 +37,17 @@ std::string draw_ids(size_t count) {
 
 }  // namespace
 
-void answer_sql1(const HttpRequestPtr& request, Callback&& callback) {
+void reply_sql1(const HttpRequestPtr& request, Callback&& callback) {
   query(request, "SELECT CAST(now() AS VARCHAR)", {}, [callback = std::move(callback)](const PGresult* rows) {
     if (!rows) return callback(refuse_unavailable());
-    Json::Value answer;
-    answer["message"] = "Hello, world!";
-    answer["ts"] = PQgetvalue(rows, 0, 0);
-    callback(HttpResponse::newHttpJsonResponse(std::move(answer)));
+    Json::Value reply;
+    reply["message"] = "Hello, world!";
+    reply["ts"] = PQgetvalue(rows, 0, 0);
+    callback(HttpResponse::newHttpJsonResponse(std::move(reply)));
   });
 }
 
-void answer_sql2(const HttpRequestPtr& request, Callback&& callback) {
+void reply_sql2(const HttpRequestPtr& request, Callback&& callback) {
   const auto& given = request->parameters();
   const auto text = given.find("count");
   const auto count = text == given.end() ? kUsualCount : parse_count(text->second);
@@ -55,13 +55,13 @@ void answer_sql2(const HttpRequestPtr& request, Callback&& callback) {
   query(request, "SELECT id, number, name FROM record WHERE id = ANY($1)", draw_ids(*count),
         [callback = std::move(callback)](const PGresult* rows) {
           if (!rows) return callback(refuse_unavailable());
-          Json::Value answer(Json::arrayValue);
+          Json::Value reply(Json::arrayValue);
           for (int row = 0; row < PQntuples(rows); ++row) {
-            Json::Value& record = answer.append(Json::objectValue);
+            Json::Value& record = reply.append(Json::objectValue);
             record["id"] = std::atoi(PQgetvalue(rows, row, 0));
             record["number"] = std::atoi(PQgetvalue(rows, row, 1));
             record["name"] = PQgetvalue(rows, row, 2);
           }
-          callback(HttpResponse::newHttpJsonResponse(std::move(answer)));
+          callback(HttpResponse::newHttpJsonResponse(std::move(reply)));
         });
 }

@@ -8,5 +8,5 @@
 using Callback = std::function<void(const drogon::HttpResponsePtr&)>;
 
 // The database's time; random rows of its table.
-void answer_sql1(const drogon::HttpRequestPtr& request, Callback&& callback);
-void answer_sql2(const drogon::HttpRequestPtr& request, Callback&& callback);
+void reply_sql1(const drogon::HttpRequestPtr& request, Callback&& callback);
+void reply_sql2(const drogon::HttpRequestPtr& request, Callback&& callback);

@@ -1,4 +1,4 @@
-/** What the server answers, as an Express application. */
+/** The routes of the server, as an Express application. */
 import express from 'express';
 import { distinct, integer } from './random.js';
 
@@ -18,7 +18,7 @@ export function application(posts) {
     throw new Error(`a page has ${POSTS_A_PAGE} posts, but there are only ${posts.length}`);
   }
   const app = express();
-  // The other servers send neither, and compute no checksum of what they answer.
+  // The other servers send neither, and compute no checksum of what they send.
   app.disable('x-powered-by');
   app.disable('etag');
   // A path is known exactly as the contract writes it.
@@ -35,8 +35,8 @@ export function application(posts) {
     '/json10': (request, response) => response.json(numbers()),
     '/blog': (request, response) => response.render('blog', { posts: drawn(posts) }),
   };
-  for (const [path, answer] of Object.entries(routes)) {
-    app.route(path).get(answer).all(refuseMethod);
+  for (const [path, handler] of Object.entries(routes)) {
+    app.route(path).get(handler).all(refuseMethod);
   }
   app.use((request, response) => response.status(404).json({ error: 'unknown path' }));
   app.use(refuseFailure);
@@ -48,11 +48,11 @@ function text(request, response) {
 }
 
 function numbers() {
-  const answer = {};
+  const members = {};
   for (const name of NUMBERS) {
-    answer[name] = integer(1000);
+    members[name] = integer(1000);
   }
-  return answer;
+  return members;
 }
 
 function drawn(posts) {
@@ -60,7 +60,7 @@ function drawn(posts) {
 }
 
 function refuseMethod(request, response) {
-  response.set('Allow', 'GET').status(405).json({ error: 'only GET is answered here' });
+  response.set('Allow', 'GET').status(405).json({ error: 'only GET is allowed here' });
 }
 
 /** Express knows a handler of errors by its four parameters. */

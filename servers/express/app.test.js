@@ -57,9 +57,9 @@ test('json tells the time of each request', async () => {
 });
 
 test('json10 has ten numbers, new on each request', async () => {
-  const answers = [(await get('/json10')).body, (await get('/json10')).body];
-  assert.notEqual(answers[0], answers[1]);
-  const numbers = JSON.parse(answers[0]);
+  const bodies = [(await get('/json10')).body, (await get('/json10')).body];
+  assert.notEqual(bodies[0], bodies[1]);
+  const numbers = JSON.parse(bodies[0]);
   assert.deepEqual(Object.keys(numbers), Array.from({ length: 10 }, (_, index) => `Test Number ${index + 1}`));
   assert.ok(Object.values(numbers).every((number) => Number.isInteger(number) && number >= 0 && number < 1000));
 });
@@ -88,10 +88,10 @@ test('wrong requests are refused', async () => {
     ['/json', 'POST', 405],
     ['/blog', 'DELETE', 405],
   ]) {
-    const answer = await get(path, method);
-    assert.equal(answer.status, status, `${method} ${path}`);
-    assert.equal(typeof JSON.parse(answer.body).error, 'string');
-    assert.equal(answer.headers.get('allow'), status === 405 ? 'GET' : null);
+    const response = await get(path, method);
+    assert.equal(response.status, status, `${method} ${path}`);
+    assert.equal(typeof JSON.parse(response.body).error, 'string');
+    assert.equal(response.headers.get('allow'), status === 405 ? 'GET' : null);
   }
 });
 

@@ -48,8 +48,8 @@ function listen(server, port) {
 }
 
 /**
- * End with status 0 on SIGTERM or SIGINT: idle connections are closed at once, those with a request under way when it is
- * answered, and all that are left half a second later.
+ * End with status 0 on SIGTERM or SIGINT: idle connections are closed at once, those with a request under way when its
+ * response is sent, and all that are left half a second later.
  */
 function endOnSignal(servers) {
   const end = () => {

@@ -44,7 +44,7 @@ func readPosts(path string) ([]*post, error) {
 	return file.Posts, nil
 }
 
-// blog renders into fasthttp's own buffer of the answer, which it keeps for the next one.
+// blog renders into fasthttp's own buffer of the response, which it keeps for the next one.
 func blog(posts []*post) fasthttp.RequestHandler {
 	decks := &sync.Pool{New: func() any {
 		all := deck[*post](slices.Clone(posts))

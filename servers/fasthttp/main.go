@@ -1,4 +1,4 @@
-// Command server answers the workloads of the contract with fasthttp.
+// Command server serves the workloads of the contract with fasthttp.
 package main
 
 import (

@@ -21,12 +21,12 @@ const (
 
 // newServer routes the contract's workloads. The header Server is left out, as net/http has none.
 func newServer(posts []*post) *fasthttp.Server {
-	answers := map[string]fasthttp.RequestHandler{
+	handlers := map[string]fasthttp.RequestHandler{
 		"/": text, "/text": text, "/json": now, "/json10": tenNumbers, "/blog": blog(posts),
 	}
 	return &fasthttp.Server{
 		Handler: func(ctx *fasthttp.RequestCtx) {
-			answer, known := answers[string(ctx.Path())]
+			handler, known := handlers[string(ctx.Path())]
 			switch {
 			case !known:
 				fail(ctx, fasthttp.StatusNotFound, errors.New("no such path"))
@@ -34,7 +34,7 @@ func newServer(posts []*post) *fasthttp.Server {
 				ctx.Response.Header.Set(fasthttp.HeaderAllow, "GET, HEAD")
 				fail(ctx, fasthttp.StatusMethodNotAllowed, errors.New("no such method here"))
 			default:
-				answer(ctx)
+				handler(ctx)
 			}
 		},
 		ReadTimeout:           time.Minute,
@@ -79,7 +79,7 @@ func tenNumbers(ctx *fasthttp.RequestCtx) {
 
 func random() int { return rand.IntN(1000) }
 
-// sendJSON encodes into fasthttp's own buffer of the answer, which it keeps for the next one.
+// sendJSON encodes into fasthttp's own buffer of the response, which it keeps for the next one.
 func sendJSON(ctx *fasthttp.RequestCtx, value any) {
 	ctx.Response.Header.SetContentType(typeJSON)
 	if err := json.MarshalWrite(ctx, value); err != nil {

@@ -27,8 +27,8 @@ func serve() *http.Client {
 	}}
 }
 
-// ask sends a request and holds the headers of the answer against the contract.
-func ask(t *testing.T, method, path string) (status int, contentType, answer string) {
+// call sends a request and checks the headers of the response against the contract.
+func call(t *testing.T, method, path string) (status int, contentType, reply string) {
 	t.Helper()
 	request, err := http.NewRequest(method, "http://server"+path, nil)
 	if err != nil {
@@ -50,20 +50,20 @@ func ask(t *testing.T, method, path string) (status int, contentType, answer str
 	return response.StatusCode, header.Get("Content-Type"), string(content)
 }
 
-// get asks for what must be there.
-func get(t *testing.T, path, wantType string) (answer string) {
+// get requests what must be there.
+func get(t *testing.T, path, wantType string) (reply string) {
 	t.Helper()
-	status, contentType, answer := ask(t, "GET", path)
+	status, contentType, reply := call(t, "GET", path)
 	if status != 200 || contentType != wantType {
-		t.Fatal(path, status, contentType, answer)
+		t.Fatal(path, status, contentType, reply)
 	}
-	return answer
+	return reply
 }
 
 func TestTextIsALine(t *testing.T) {
 	for _, path := range []string{"/text", "/", "/text?x=1"} {
-		if answer := get(t, path, "text/plain; charset=utf-8"); answer != "Hello, world!\n" {
-			t.Errorf("%s: %q", path, answer)
+		if reply := get(t, path, "text/plain; charset=utf-8"); reply != "Hello, world!\n" {
+			t.Errorf("%s: %q", path, reply)
 		}
 	}
 }
@@ -111,9 +111,9 @@ func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
 		"POST /text": 405, "POST /": 405, "DELETE /json": 405, "PUT /json10": 405, "POST /blog": 405, "PATCH /json10?count=1": 405, "GET /sql1": 404, "GET /sql2": 404,
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		status, contentType, answer := ask(t, method, path)
-		if status != want || contentType != "application/json" || !strings.HasPrefix(answer, `{"error":"`) {
-			t.Error(request, status, contentType, answer)
+		status, contentType, reply := call(t, method, path)
+		if status != want || contentType != "application/json" || !strings.HasPrefix(reply, `{"error":"`) {
+			t.Error(request, status, contentType, reply)
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package main
 
 // The batch as the published program declares it: a pointer for every value, and tags for gin's validator, which finds them by
-// reflection. The tags of readColumns have no dive, so what is in it is not looked at.
+// reflection. The tags of readColumns have no dive, so its items are not validated.
 type batch struct {
 	Operations *[]operation `json:"operations" binding:"required,min=1,max=4096,unique,dive"`
 }

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	// The published program answers OK without the quotes; the contract asks for some JSON.
-	answer   = []byte(`"OK"`)
+	// The published program sends OK without the quotes; the contract requires some JSON.
+	quotedOK = []byte(`"OK"`)
 	typeJSON = "application/json"
 )
 
@@ -28,7 +28,7 @@ func newHandler() http.Handler {
 	return router
 }
 
-// handle answers a bad body with 400. The published program answers some with 500, and ends at one that simdjson-go refuses.
+// handle refuses a bad body with 400. The published program refuses some with 500, and ends at one that simdjson-go refuses.
 func handle(read func(*gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		var to target
@@ -37,7 +37,7 @@ func handle(read func(*gin.Context) error) gin.HandlerFunc {
 			c.JSON(http.StatusBadRequest, gin.H{"error": err.Error()})
 			return
 		}
-		c.Data(http.StatusOK, typeJSON, answer)
+		c.Data(http.StatusOK, typeJSON, quotedOK)
 	}
 }
 

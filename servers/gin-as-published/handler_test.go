@@ -15,16 +15,16 @@ const sample = `{"operations":[{"method":"POST","relative-url":"u","body":{"filt
 
 var paths = []string{"/dbop/a/b", "/dbop/a/b/echo", "/dbop-unvalidated/a/b", "/dbopsimd/a/b"}
 
-func post(path, body string) (status int, answer string) {
+func post(path, body string) (status int, reply string) {
 	recorder := httptest.NewRecorder()
 	newHandler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
 	return recorder.Code, recorder.Body.String()
 }
 
-func TestEveryHandlerAnswersABatchWithOK(t *testing.T) {
+func TestEveryHandlerAcceptsABatchWithOK(t *testing.T) {
 	for _, path := range paths {
-		if status, answer := post(path, sample); status != http.StatusOK || answer != `"OK"` {
-			t.Errorf("%s: %d %s", path, status, answer)
+		if status, reply := post(path, sample); status != http.StatusOK || reply != `"OK"` {
+			t.Errorf("%s: %d %s", path, status, reply)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"shared/batch"
 )
 
-// exchange is what one request needs, kept for the next.
-type exchange struct {
-	batch.Exchange
+// ginResponder is what one request needs, kept for the next.
+type ginResponder struct {
+	batch.Responder
 	context *gin.Context // of the present request
 	replay  replay
 }
@@ -22,10 +22,10 @@ func (*replay) Close() error { return nil }
 
 // bindingJSON is gin's own binding: ShouldBindJSON, which decodes with the first version of encoding/json. gin's validator
 // runs and finds no tags.
-func bindingJSON(x *exchange) batch.Codec {
+func bindingJSON(responder *ginResponder) batch.Codec {
 	return batch.NewEncodingJSON(func(body []byte, into any) error {
-		x.replay.Reset(body)
-		x.context.Request.Body = &x.replay
-		return x.context.ShouldBindJSON(into)
+		responder.replay.Reset(body)
+		responder.context.Request.Body = &responder.replay
+		return responder.context.ShouldBindJSON(into)
 	})
 }

@@ -43,8 +43,8 @@ type numbers struct {
 }
 
 func tenNumbers(c *gin.Context) {
-	answer := newNumbers()
-	sendJSON(c, &answer)
+	ten := newNumbers()
+	sendJSON(c, &ten)
 }
 
 func newNumbers() numbers {

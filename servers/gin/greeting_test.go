@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// get asks for what must be there.
-func get(t *testing.T, path string) (answer string) {
+// get requests what must be there.
+func get(t *testing.T, path string) (reply string) {
 	t.Helper()
-	status, answer := ask(t, "GET", path, nil, false)
+	status, reply := call(t, "GET", path, nil, false)
 	if status != 200 {
-		t.Fatal(path, status, answer)
+		t.Fatal(path, status, reply)
 	}
-	return answer
+	return reply
 }
 
 func TestTextIsALine(t *testing.T) {
 	for _, path := range []string{"/text", "/"} {
-		if answer := get(t, path); answer != "Hello, world!\n" {
-			t.Errorf("%s: %q", path, answer)
+		if reply := get(t, path); reply != "Hello, world!\n" {
+			t.Errorf("%s: %q", path, reply)
 		}
 	}
 }

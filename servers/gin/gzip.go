@@ -18,7 +18,7 @@ var (
 	gzipEncoding = []string{"gzip"}
 )
 
-// packing is what one answer needs, kept for the next: a gzip.Writer has 800 kB.
+// packing is what one response needs, kept for the next: a gzip.Writer has 800 kB.
 type packing struct {
 	objects      [100]numbers
 	body, packed bytes.Buffer
@@ -31,7 +31,7 @@ var packings = sync.Pool{New: func() any {
 	return p
 }}
 
-// thousandNumbers answers a hundred objects of ten numbers, compressed if the client accepts that.
+// thousandNumbers sends a hundred objects of ten numbers, compressed if the client accepts that.
 func thousandNumbers(c *gin.Context) {
 	p := packings.Get().(*packing)
 	defer packings.Put(p)
@@ -43,13 +43,13 @@ func thousandNumbers(c *gin.Context) {
 		fail(c, http.StatusInternalServerError, err)
 		return
 	}
-	header, answer := c.Writer.Header(), p.body.Bytes()
+	header, body := c.Writer.Header(), p.body.Bytes()
 	header["Vary"] = varyEncoding
 	if acceptsGzip(c.Request.Header["Accept-Encoding"]) {
 		header["Content-Encoding"] = gzipEncoding
-		answer = p.pack(answer)
+		body = p.pack(body)
 	}
-	send(c, http.StatusOK, typeJSON, answer)
+	send(c, http.StatusOK, typeJSON, body)
 }
 
 func (p *packing) pack(text []byte) []byte {

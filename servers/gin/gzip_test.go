@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// thousand asks for the thousand numbers with an Accept-Encoding, and returns them and the coding of the answer.
-func thousand(t *testing.T, accepted string) (answer []map[string]int, coding string) {
+// thousand requests the thousand numbers with an Accept-Encoding, and returns them and the coding of the response.
+func thousand(t *testing.T, accepted string) (reply []map[string]int, coding string) {
 	t.Helper()
 	request, err := http.NewRequest("GET", server.URL+"/json1000", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Accept-Encoding", accepted) // net/http does not unpack what its user asked for
+	request.Header.Set("Accept-Encoding", accepted) // net/http does not unpack what its user requested
 	response, err := server.Client().Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -27,22 +27,22 @@ func thousand(t *testing.T, accepted string) (answer []map[string]int, coding st
 			t.Fatal(err)
 		}
 	}
-	if err := json.UnmarshalRead(body, &answer); err != nil {
+	if err := json.UnmarshalRead(body, &reply); err != nil {
 		t.Fatal(err)
 	}
 	if response.StatusCode != 200 || response.Header.Get("Vary") != "Accept-Encoding" || response.ContentLength < 1000 {
 		t.Error(response.StatusCode, response.Header)
 	}
-	return answer, coding
+	return reply, coding
 }
 
 func TestAThousandNumbersAreCompressedWhenGzipIsAccepted(t *testing.T) {
 	for accepted, want := range map[string]string{
 		"gzip": "gzip", "gzip, deflate, br": "gzip", "br, gzip; q=0.001": "gzip", "identity": "", "gzip;q=0": "", "br, gzip; q=0.000": "",
 	} {
-		answer, coding := thousand(t, accepted)
-		if coding != want || len(answer) != 100 || len(answer[99]) != 10 {
-			t.Errorf("%q: %q, %d", accepted, coding, len(answer))
+		reply, coding := thousand(t, accepted)
+		if coding != want || len(reply) != 100 || len(reply[99]) != 10 {
+			t.Errorf("%q: %q, %d", accepted, coding, len(reply))
 		}
 	}
 }
@@ -50,8 +50,8 @@ func TestAThousandNumbersAreCompressedWhenGzipIsAccepted(t *testing.T) {
 func TestAThousandNumbersAreNewOnEachRequest(t *testing.T) {
 	seen := map[int]bool{}
 	for range 10 {
-		answer, _ := thousand(t, "gzip")
-		for _, object := range answer {
+		reply, _ := thousand(t, "gzip")
+		for _, object := range reply {
 			for _, number := range object {
 				seen[number] = true
 			}

@@ -1,4 +1,4 @@
-// Command server answers the workloads of the contract with gin on net/http.
+// Command server serves the workloads of the contract with gin on net/http.
 package main
 
 import (

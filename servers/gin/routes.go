@@ -40,32 +40,32 @@ func newHandler(posts []*post, from *database) http.Handler {
 
 	bodies := &sync.Pool{New: func() any { return new([]byte) }}
 	router.POST("/discard/:db/:table", discard(bodies))
-	for path, newCodec := range map[string]func(*exchange) batch.Codec{
+	for path, newCodec := range map[string]func(*ginResponder) batch.Codec{
 		"/dbop": bindingJSON, "/dbopjson": bindingJSON, "/dbopjsonv2": with(batch.NewEncodingJSONv2),
 		"/dbopsimd": with(batch.NewSimdjsonGo), "/dbopsonic": with(batch.NewSonic), "/dbopgojson": with(batch.NewGoJSON),
 	} {
-		exchanges := &sync.Pool{New: func() any {
-			x := new(exchange)
-			x.Codec = newCodec(x)
-			return x
+		responders := &sync.Pool{New: func() any {
+			responder := new(ginResponder)
+			responder.Codec = newCodec(responder)
+			return responder
 		}}
-		router.POST(path+"/:db/:table", dbop(exchanges, false))
-		router.POST(path+"/:db/:table/echo", dbop(exchanges, true))
+		router.POST(path+"/:db/:table", dbop(responders, false))
+		router.POST(path+"/:db/:table/echo", dbop(responders, true))
 	}
 	return router
 }
 
 // with makes a codec that needs nothing of the request but its body.
-func with(newCodec func() batch.Codec) func(*exchange) batch.Codec {
-	return func(*exchange) batch.Codec { return newCodec() }
+func with(newCodec func() batch.Codec) func(*ginResponder) batch.Codec {
+	return func(*ginResponder) batch.Codec { return newCodec() }
 }
 
-func dbop(exchanges *sync.Pool, echo bool) gin.HandlerFunc {
+func dbop(responders *sync.Pool, echo bool) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		x := exchanges.Get().(*exchange)
-		defer exchanges.Put(x)
-		x.context = c
-		reply, status, err := x.Respond(c.Request, c.Params[0].Value, c.Params[1].Value, echo)
+		responder := responders.Get().(*ginResponder)
+		defer responders.Put(responder)
+		responder.context = c
+		reply, status, err := responder.Respond(c.Request, c.Params[0].Value, c.Params[1].Value, echo)
 		if err != nil {
 			fail(c, status, err)
 			return

@@ -15,8 +15,8 @@ import (
 
 var server = httptest.NewServer(newHandler(somePosts(50), &database{}))
 
-// ask sends a request, chunked on demand, and holds the headers of the answer against the contract.
-func ask(t *testing.T, method, path string, body []byte, chunked bool) (status int, answer string) {
+// call sends a request, chunked on demand, and checks the headers of the response against the contract.
+func call(t *testing.T, method, path string, body []byte, chunked bool) (status int, reply string) {
 	t.Helper()
 	var reader io.Reader = bytes.NewReader(body)
 	if chunked {
@@ -43,7 +43,7 @@ func ask(t *testing.T, method, path string, body []byte, chunked bool) (status i
 	return response.StatusCode, string(content)
 }
 
-// contentType is what an answer with this status must have.
+// contentType is what a response with this status must have.
 func contentType(path string, status int) string {
 	switch {
 	case status >= 400:
@@ -59,12 +59,12 @@ func contentType(path string, status int) string {
 
 func TestPingSaysHello(t *testing.T) {
 	for _, path := range []string{"/ping", "/ping/delay/0", "/ping/delay/20", "/ping/rand_delay/20", "/ping/rand_delay/0"} {
-		if status, answer := ask(t, "GET", path, nil, false); status != 200 || answer != "Hello, World!" {
-			t.Error(path, status, answer)
+		if status, reply := call(t, "GET", path, nil, false); status != 200 || reply != "Hello, World!" {
+			t.Error(path, status, reply)
 		}
 	}
 	for _, ms := range []string{"-1", "x", "1.5", "60001", "+1", "99999999999999999999"} {
-		if status, _ := ask(t, "GET", "/ping/delay/"+ms, nil, false); status != 400 {
+		if status, _ := call(t, "GET", "/ping/delay/"+ms, nil, false); status != 400 {
 			t.Error(ms, status)
 		}
 	}
@@ -77,8 +77,8 @@ func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
 		"POST /": 405, "POST /text": 405, "DELETE /json": 405, "PUT /json10": 405, "POST /blog": 405, "POST /sql1": 405, "PATCH /sql2?count=1": 405,
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		if status, answer := ask(t, method, path, nil, false); status != want || !strings.HasPrefix(answer, `{"error":`) && want == 404 {
-			t.Error(request, status, answer)
+		if status, reply := call(t, method, path, nil, false); status != want || !strings.HasPrefix(reply, `{"error":`) && want == 404 {
+			t.Error(request, status, reply)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestNamesHave1To64CharactersOnceDecoded(t *testing.T) {
 		"": 400, strings.Repeat("%F0%9F%98%80", 65): 400, strings.Repeat("a", 65): 400,
 	} {
 		for _, path := range []string{"/discard/%s/t", "/discard/d/%s", "/dbopsimd/%s/t", "/dbopjson/d/%s", "/dbopjsonv2/%s/t", "/dbopsonic/d/%s", "/dbopgojson/%s/t"} {
-			status, _ := ask(t, "POST", fmt.Sprintf(path, name), []byte(bodies.Document{}.String()), false)
+			status, _ := call(t, "POST", fmt.Sprintf(path, name), []byte(bodies.Document{}.String()), false)
 			if status == 404 && name == "" && strings.HasSuffix(path, "/%s") {
 				continue // gin has no parameter there then: the path is unknown
 			}
@@ -106,8 +106,8 @@ func TestABodyMayHave4MiBAndNoMore(t *testing.T) {
 		for size, want := range map[int]int{4 << 20: 200, 4<<20 + 1: 413, 8 << 20: 413} {
 			for _, chunked := range []bool{false, true} {
 				body := append(batch, bytes.Repeat([]byte{' '}, size-len(batch))...)
-				if status, answer := ask(t, "POST", path, body, chunked); status != want {
-					t.Error(path, size, chunked, status, answer)
+				if status, reply := call(t, "POST", path, body, chunked); status != want {
+					t.Error(path, size, chunked, status, reply)
 				}
 			}
 		}
@@ -118,21 +118,21 @@ func TestDiscardCountsBytes(t *testing.T) {
 	for _, size := range []int{0, 1, 4096, 1 << 20} {
 		for _, chunked := range []bool{false, true} {
 			want := fmt.Sprintf(`{"bytes":%d}`, size)
-			if status, answer := ask(t, "POST", "/discard/a/b", make([]byte, size), chunked); status != 200 || answer != want {
-				t.Error(size, chunked, status, answer)
+			if status, reply := call(t, "POST", "/discard/a/b", make([]byte, size), chunked); status != 200 || reply != want {
+				t.Error(size, chunked, status, reply)
 			}
 		}
 	}
 }
 
-func TestBadBodiesAreAnsweredWithAnError(t *testing.T) {
+func TestBadBodiesAreRefusedWithAnError(t *testing.T) {
 	for _, body := range bodies.Refused() {
 		for _, path := range []string{
 			"/dbopjson/a/b", "/dbopjsonv2/a/b", "/dbopsimd/a/b", "/dbopjson/a/b/echo", "/dbopjsonv2/a/b/echo", "/dbopsimd/a/b/echo",
 			"/dbopsonic/a/b", "/dbopgojson/a/b", "/dbopsonic/a/b/echo", "/dbopgojson/a/b/echo",
 		} {
-			if status, answer := ask(t, "POST", path, body, false); status != 400 || !strings.HasPrefix(answer, `{"error":"`) {
-				t.Errorf("%s: %d %s: %.200q", path, status, answer, body)
+			if status, reply := call(t, "POST", path, body, false); status != 400 || !strings.HasPrefix(reply, `{"error":"`) {
+				t.Errorf("%s: %d %s: %.200q", path, status, reply, body)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ const (
 
 var errCount = errors.New("count: a whole number from 1 to 500 is required")
 
-// sql1 asks the database for the time.
+// sql1 queries the database for the time.
 func sql1(from *database) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		ts, err := from.now(c.Request.Context())
@@ -52,7 +52,7 @@ func (d *drawing) draw(count int) {
 	d.ids = append(d.ids[:0], all.deal(count)...)
 }
 
-// sql2 asks the database for records drawn at random.
+// sql2 queries the database for records drawn at random.
 func sql2(from *database) gin.HandlerFunc {
 	drawings := &sync.Pool{New: func() any { return new(drawing) }}
 	return func(c *gin.Context) {
@@ -73,7 +73,7 @@ func sql2(from *database) gin.HandlerFunc {
 }
 
 func failAway(c *gin.Context, err error) {
-	fail(c, http.StatusServiceUnavailable, fmt.Errorf("the database does not answer: %w", err))
+	fail(c, http.StatusServiceUnavailable, fmt.Errorf("the database does not respond: %w", err))
 }
 
 // countIn reads the query's member count. gin's c.Query would take a member that it cannot decode for one not given.

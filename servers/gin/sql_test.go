@@ -28,13 +28,13 @@ func TestACountIsAPlainNumberFrom1To500(t *testing.T) {
 		if count, err := countIn(query); err == nil {
 			t.Error(query, count)
 		}
-		if status, answer := ask(t, "GET", "/sql2?"+query, nil, false); status != 400 || !strings.HasPrefix(answer, `{"error":"count`) {
-			t.Error(query, status, answer)
+		if status, reply := call(t, "GET", "/sql2?"+query, nil, false); status != 400 || !strings.HasPrefix(reply, `{"error":"count`) {
+			t.Error(query, status, reply)
 		}
 	}
 }
 
-func TestWithoutADatabaseOnlyItsAnswersAreMissing(t *testing.T) {
+func TestWithoutADatabaseOnlyItsResponsesAreMissing(t *testing.T) {
 	silent, err := net.Listen("tcp4", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -52,10 +52,10 @@ func TestWithoutADatabaseOnlyItsAnswersAreMissing(t *testing.T) {
 		}
 		handler := newHandler(somePosts(6), from)
 		for path, want := range map[string]int{"/sql1": 503, "/sql2": 503, "/sql2?count=3": 503, "/json": 200, "/ping": 200} {
-			answer := httptest.NewRecorder()
-			handler.ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
-			if answer.Code != want || want == 503 && !strings.HasPrefix(answer.Body.String(), `{"error":"`) {
-				t.Error(port, path, answer.Code, answer.Body)
+			recorder := httptest.NewRecorder()
+			handler.ServeHTTP(recorder, httptest.NewRequest("GET", path, nil))
+			if recorder.Code != want || want == 503 && !strings.HasPrefix(recorder.Body.String(), `{"error":"`) {
+				t.Error(port, path, recorder.Code, recorder.Body)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ using HandlerResponse = httplib::Server::HandlerResponse;
 constexpr const char* json = "application/json";
 constexpr std::size_t max_name_length = 64;
 constexpr std::size_t max_body_bytes = 4 * 1024 * 1024;
-// httplib closes the connection on a body over its own limit, and a client that is still sending loses the answer to
+// httplib closes the connection on a body over its own limit, and a client that is still sending loses the response to
 // the reset. So the handler refuses bodies over 4 MiB, after reading them to their end; this is how far it reads.
 constexpr std::size_t max_drained_bytes = 64 * 1024 * 1024;
 
@@ -52,7 +52,7 @@ const char* method_of(std::string_view path) {
   return nullptr;
 }
 
-/// httplib acts on these headers (parses forms, inflates bodies, compresses and cuts answers), where the contract
+/// httplib acts on these headers (parses forms, inflates bodies, compresses and cuts responses), where the contract
 /// wants every request treated alike. The request is const for handlers only: httplib owns it as a plain variable.
 void ignore_content_headers(const Request& request) {
   auto& mutable_request = const_cast<Request&>(request);
@@ -60,7 +60,7 @@ void ignore_content_headers(const Request& request) {
   mutable_request.ranges.clear();
 }
 
-/// Left to itself httplib answers a wrong method with 404 or 400, after storing the request's body.
+/// Left to itself httplib refuses a wrong method with 404 or 400, after storing the request's body.
 HandlerResponse check_path_and_method(const Request& request, Response& response) {
   ignore_content_headers(request);
   const char* method = method_of(request.path);
@@ -81,7 +81,7 @@ void ping(const Request&, Response& response) { response.set_content("Hello, Wor
 void discard(const Request& request, Response& response, const ContentReader& read_body) {
   if (!valid_name(request.path_params.at("db")) || !valid_name(request.path_params.at("table")))
     return refuse(response, StatusCode::BadRequest_400, "db and table must have 1 to 64 characters");
-  // Refused at once: httplib sends the answer first and reads the body to its end afterwards.
+  // Refused at once: httplib sends the response first and reads the body to its end afterwards.
   if (request.get_header_value_u64("Content-Length") > max_body_bytes)
     return refuse(response, StatusCode::PayloadTooLarge_413, "body over 4 MiB");
   std::size_t body_bytes = 0;

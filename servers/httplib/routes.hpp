@@ -2,5 +2,5 @@
 
 #include <httplib.h>
 
-/// Adds what the contract asks for to `server`: paths, methods, limits, and the headers of every answer.
+/// Adds what the contract requires to `server`: paths, methods, limits, and the headers of every response.
 void add_routes(httplib::Server& server);

@@ -28,7 +28,7 @@ type record struct {
 	Name   string `json:"name"`
 }
 
-// database asks PostgreSQL. Each of its connections prepares a statement once, when it first meets it: pgx's default mode.
+// database queries PostgreSQL. Each of its connections prepares a statement once, when it first meets it: pgx's default mode.
 type database struct {
 	pool *pgxpool.Pool // nil: there is none
 }
@@ -53,7 +53,7 @@ func openDatabase(port, connections int) (*database, error) {
 
 // now is the time as PostgreSQL prints it.
 func (d *database) now(client context.Context) (ts string, err error) {
-	err = d.ask(client, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err = d.withConn(client, func(ctx context.Context, conn *pgxpool.Conn) error {
 		return conn.QueryRow(ctx, "SELECT CAST(now() AS VARCHAR)").Scan(&ts)
 	})
 	return ts, err
@@ -61,7 +61,7 @@ func (d *database) now(client context.Context) (ts string, err error) {
 
 // records appends the records with these ids to found.
 func (d *database) records(client context.Context, found []record, ids []int32) (_ []record, err error) {
-	err = d.ask(client, func(ctx context.Context, conn *pgxpool.Conn) error {
+	err = d.withConn(client, func(ctx context.Context, conn *pgxpool.Conn) error {
 		rows, err := conn.Query(ctx, "SELECT id, number, name FROM record WHERE id = ANY($1)", ids)
 		if err != nil {
 			return err
@@ -75,9 +75,9 @@ func (d *database) records(client context.Context, found []record, ids []int32) 
 	return found, err
 }
 
-// ask lends a connection to a query. A client that leaves no longer waits for a connection, but a query under way goes on:
+// withConn lends a connection to a query. A client that leaves no longer waits for a connection, but a query under way goes on:
 // pgx closes a connection whose query is cancelled, and a new one costs PostgreSQL far more than the rest of the query.
-func (d *database) ask(client context.Context, query func(context.Context, *pgxpool.Conn) error) error {
+func (d *database) withConn(client context.Context, query func(context.Context, *pgxpool.Conn) error) error {
 	if d.pool == nil {
 		return errNoDatabase
 	}
@@ -88,7 +88,7 @@ func (d *database) ask(client context.Context, query func(context.Context, *pgxp
 		return err
 	}
 	defer conn.Release()
-	asking, enough := context.WithTimeout(context.WithoutCancel(client), rowsPatience)
+	running, enough := context.WithTimeout(context.WithoutCancel(client), rowsPatience)
 	defer enough()
-	return query(asking, conn)
+	return query(running, conn)
 }

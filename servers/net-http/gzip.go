@@ -16,7 +16,7 @@ var (
 	gzipEncoding = []string{"gzip"}
 )
 
-// packing is what one answer needs, kept for the next: a gzip.Writer has 800 kB.
+// packing is what one response needs, kept for the next: a gzip.Writer has 800 kB.
 type packing struct {
 	objects      [100]numbers
 	body, packed bytes.Buffer
@@ -29,7 +29,7 @@ var packings = sync.Pool{New: func() any {
 	return p
 }}
 
-// thousandNumbers answers a hundred objects of ten numbers, compressed if the client accepts that.
+// thousandNumbers sends a hundred objects of ten numbers, compressed if the client accepts that.
 func thousandNumbers(w http.ResponseWriter, r *http.Request) {
 	p := packings.Get().(*packing)
 	defer packings.Put(p)
@@ -41,13 +41,13 @@ func thousandNumbers(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusInternalServerError, err)
 		return
 	}
-	header, answer := w.Header(), p.body.Bytes()
+	header, body := w.Header(), p.body.Bytes()
 	header["Vary"] = varyEncoding
 	if acceptsGzip(r.Header["Accept-Encoding"]) {
 		header["Content-Encoding"] = gzipEncoding
-		answer = p.pack(answer)
+		body = p.pack(body)
 	}
-	send(w, http.StatusOK, typeJSON, answer)
+	send(w, http.StatusOK, typeJSON, body)
 }
 
 func (p *packing) pack(text []byte) []byte {

@@ -20,19 +20,19 @@ const hello = "Hello, world!"
 // newHandler routes the contract's workloads. There is no middleware: nothing is logged, and net/http recovers panics.
 func newHandler(posts []*post, from *database) http.Handler {
 	mux := http.NewServeMux()
-	for path, answer := range map[string]http.HandlerFunc{
+	for path, handler := range map[string]http.HandlerFunc{
 		"/{$}": text, "/text": text, "/json": now, "/json10": tenNumbers, "/json1000": thousandNumbers,
 		"/blog": blog(posts), "/sql1": sql1(from), "/sql2": sql2(from),
 	} {
-		mux.HandleFunc("GET "+path, answer)
+		mux.HandleFunc("GET "+path, handler)
 		mux.HandleFunc(path, wrongMethod("GET, HEAD"))
 	}
 	bodies := &sync.Pool{New: func() any { return new([]byte) }}
 	onPost(mux, "/discard/{db}/{table}", discard(bodies))
 	for path, newCodec := range map[string]func() batch.Codec{"/dbopjsonv2": batch.NewEncodingJSONv2, "/dbopsonic": batch.NewSonic} {
-		exchanges := &sync.Pool{New: func() any { return &batch.Exchange{Codec: newCodec()} }}
-		onPost(mux, path+"/{db}/{table}", dbop(exchanges, false))
-		onPost(mux, path+"/{db}/{table}/echo", dbop(exchanges, true))
+		responders := &sync.Pool{New: func() any { return &batch.Responder{Codec: newCodec()} }}
+		onPost(mux, path+"/{db}/{table}", dbop(responders, false))
+		onPost(mux, path+"/{db}/{table}/echo", dbop(responders, true))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusNotFound, errors.New("no such path"))
@@ -46,8 +46,8 @@ func newHandler(posts []*post, from *database) http.Handler {
 	})
 }
 
-func onPost(mux *http.ServeMux, path string, answer http.HandlerFunc) {
-	mux.HandleFunc("POST "+path, answer)
+func onPost(mux *http.ServeMux, path string, handler http.HandlerFunc) {
+	mux.HandleFunc("POST "+path, handler)
 	mux.HandleFunc(path, wrongMethod("POST"))
 }
 
@@ -58,11 +58,11 @@ func wrongMethod(allowed string) http.HandlerFunc {
 	}
 }
 
-func dbop(exchanges *sync.Pool, echo bool) http.HandlerFunc {
+func dbop(responders *sync.Pool, echo bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		x := exchanges.Get().(*batch.Exchange)
-		defer exchanges.Put(x)
-		reply, status, err := x.Respond(r, r.PathValue("db"), r.PathValue("table"), echo)
+		responder := responders.Get().(*batch.Responder)
+		defer responders.Put(responder)
+		reply, status, err := responder.Respond(r, r.PathValue("db"), r.PathValue("table"), echo)
 		if err != nil {
 			fail(w, status, err)
 			return
@@ -114,8 +114,8 @@ type numbers struct {
 }
 
 func tenNumbers(w http.ResponseWriter, _ *http.Request) {
-	answer := newNumbers()
-	sendJSON(w, &answer)
+	ten := newNumbers()
+	sendJSON(w, &ten)
 }
 
 func newNumbers() numbers {

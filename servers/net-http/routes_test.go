@@ -17,8 +17,8 @@ import (
 
 var server = httptest.NewServer(newHandler(somePosts(50), &database{}))
 
-// ask sends a request and holds the headers of the answer against the contract.
-func ask(t *testing.T, at *httptest.Server, method, path string) (status int, contentType, answer string) {
+// call sends a request and checks the headers of the response against the contract.
+func call(t *testing.T, at *httptest.Server, method, path string) (status int, contentType, reply string) {
 	t.Helper()
 	request, err := http.NewRequest(method, at.URL+path, nil)
 	if err != nil {
@@ -40,20 +40,20 @@ func ask(t *testing.T, at *httptest.Server, method, path string) (status int, co
 	return response.StatusCode, header.Get("Content-Type"), string(content)
 }
 
-// get asks for what must be there.
-func get(t *testing.T, path, wantType string) (answer string) {
+// get requests what must be there.
+func get(t *testing.T, path, wantType string) (reply string) {
 	t.Helper()
-	status, contentType, answer := ask(t, server, "GET", path)
+	status, contentType, reply := call(t, server, "GET", path)
 	if status != 200 || contentType != wantType {
-		t.Fatal(path, status, contentType, answer)
+		t.Fatal(path, status, contentType, reply)
 	}
-	return answer
+	return reply
 }
 
 func TestTextIsALine(t *testing.T) {
 	for _, path := range []string{"/text", "/", "/text?x=1"} {
-		if answer := get(t, path, "text/plain; charset=utf-8"); answer != "Hello, world!\n" {
-			t.Errorf("%s: %q", path, answer)
+		if reply := get(t, path, "text/plain; charset=utf-8"); reply != "Hello, world!\n" {
+			t.Errorf("%s: %q", path, reply)
 		}
 	}
 }
@@ -102,15 +102,15 @@ func TestUnknownPathsAndMethodsAreToldApart(t *testing.T) {
 		"POST /text": 405, "POST /": 405, "DELETE /json": 405, "PUT /json10": 405, "POST /blog": 405, "POST /sql1": 405, "PATCH /sql2?count=1": 405,
 	} {
 		method, path, _ := strings.Cut(request, " ")
-		status, contentType, answer := ask(t, server, method, path)
-		if status != want || contentType != "application/json" || !strings.HasPrefix(answer, `{"error":"`) {
-			t.Error(request, status, contentType, answer)
+		status, contentType, reply := call(t, server, method, path)
+		if status != want || contentType != "application/json" || !strings.HasPrefix(reply, `{"error":"`) {
+			t.Error(request, status, contentType, reply)
 		}
 	}
 }
 
 // sent posts a body, and holds the type of what comes back against the contract.
-func sent(t *testing.T, path, body string, want int) (answer string) {
+func sent(t *testing.T, path, body string, want int) (reply string) {
 	t.Helper()
 	response, err := server.Client().Post(server.URL+path, "text/plain", strings.NewReader(body))
 	if err != nil {
@@ -140,8 +140,8 @@ func TestEachCodecRespondsWithTheReceiptAndTheEcho(t *testing.T) {
 }
 
 func TestDiscardCountsBytesUpTo4MiB(t *testing.T) {
-	if answer := sent(t, "/discard/a/b", strings.Repeat("x", 4<<20), 200); answer != `{"bytes":4194304}` {
-		t.Error(answer)
+	if reply := sent(t, "/discard/a/b", strings.Repeat("x", 4<<20), 200); reply != `{"bytes":4194304}` {
+		t.Error(reply)
 	}
 	sent(t, "/discard/a/b", strings.Repeat("x", 4<<20+1), 413)
 	sent(t, "/discard/"+strings.Repeat("é", 65)+"/b", "", 400)

@@ -17,7 +17,7 @@ const (
 
 var errCount = errors.New("count: a whole number from 1 to 500 is required")
 
-// sql1 asks the database for the time.
+// sql1 queries the database for the time.
 func sql1(from *database) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ts, err := from.now(r.Context())
@@ -50,7 +50,7 @@ func (d *drawing) draw(count int) {
 	d.ids = append(d.ids[:0], all.deal(count)...)
 }
 
-// sql2 asks the database for records drawn at random.
+// sql2 queries the database for records drawn at random.
 func sql2(from *database) http.HandlerFunc {
 	drawings := &sync.Pool{New: func() any { return new(drawing) }}
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func sql2(from *database) http.HandlerFunc {
 }
 
 func failAway(w http.ResponseWriter, err error) {
-	fail(w, http.StatusServiceUnavailable, fmt.Errorf("the database does not answer: %w", err))
+	fail(w, http.StatusServiceUnavailable, fmt.Errorf("the database does not respond: %w", err))
 }
 
 // countIn reads the query's member count. url.ParseQuery would take a member that it cannot decode for one not given.

@@ -28,13 +28,13 @@ func TestACountIsAPlainNumberFrom1To500(t *testing.T) {
 		if count, err := countIn(query); err == nil {
 			t.Error(query, count)
 		}
-		if status, _, answer := ask(t, server, "GET", "/sql2?"+query); status != 400 || !strings.HasPrefix(answer, `{"error":"count`) {
-			t.Error(query, status, answer)
+		if status, _, reply := call(t, server, "GET", "/sql2?"+query); status != 400 || !strings.HasPrefix(reply, `{"error":"count`) {
+			t.Error(query, status, reply)
 		}
 	}
 }
 
-func TestWithoutADatabaseOnlyItsAnswersAreMissing(t *testing.T) {
+func TestWithoutADatabaseOnlyItsResponsesAreMissing(t *testing.T) {
 	silent, err := net.Listen("tcp4", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -52,13 +52,13 @@ func TestWithoutADatabaseOnlyItsAnswersAreMissing(t *testing.T) {
 		}
 		server := httptest.NewServer(newHandler(somePosts(6), from))
 		for _, path := range []string{"/sql1", "/sql2", "/sql2?count=3"} {
-			if status, contentType, answer := ask(t, server, "GET", path); status != 503 || contentType != "application/json" ||
-				!strings.HasPrefix(answer, `{"error":"`) {
-				t.Error(port, path, status, contentType, answer)
+			if status, contentType, reply := call(t, server, "GET", path); status != 503 || contentType != "application/json" ||
+				!strings.HasPrefix(reply, `{"error":"`) {
+				t.Error(port, path, status, contentType, reply)
 			}
 		}
-		if status, _, answer := ask(t, server, "GET", "/json"); status != 200 {
-			t.Error(port, status, answer)
+		if status, _, reply := call(t, server, "GET", "/json"); status != 200 {
+			t.Error(port, status, reply)
 		}
 		server.Close()
 	}

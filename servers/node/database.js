@@ -2,7 +2,7 @@
 import pg from 'pg';
 
 // A client must hear of a failure within 3 s. While the database is away nobody gets past waiting for a connection, and a
-// query that was under way when it left waits no longer for its answer.
+// query that was under way when it left waits no longer for its result.
 const PATIENCE_MS = 2500;
 
 // pg prepares a statement that has a name once on each connection, and from then on only binds and executes it.

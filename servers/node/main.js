@@ -1,6 +1,6 @@
 /**
  * The server's processes. One alone serves by itself: a second one that only hands connections on would cost memory and
- * a hop for nothing. Several are workers of node:cluster, whose primary accepts and gives each the next connection in turn.
+ * a hop for nothing. Several are workers of node:cluster, whose primary accepts and hands out the connections round robin.
  */
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';

@@ -7,7 +7,7 @@ test('integers are drawn from all that is allowed, and from nothing else', () =>
   assert.deepEqual([...drawn].sort(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-test('distinct numbers are distinct, as many as asked for, and allowed', () => {
+test('distinct numbers are distinct, as many as requested, and allowed', () => {
   for (const count of [1, 20, 500]) {
     const drawn = distinct(count, 10_000);
     assert.equal(new Set(drawn).size, count);

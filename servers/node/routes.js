@@ -1,4 +1,4 @@
-/** What the server answers: one function a path, no framework. */
+/** The routes of the server: one function a path, no framework. */
 import { gzipSync } from 'node:zlib';
 
 import { distinct, integer } from './random.js';
@@ -39,19 +39,19 @@ export function handler(database, page) {
   return (request, response) => {
     const { url, method } = request;
     const mark = url.indexOf('?');
-    const answer = paths.get(mark < 0 ? url : url.slice(0, mark));
-    if (answer === undefined) {
+    const route = paths.get(mark < 0 ? url : url.slice(0, mark));
+    if (route === undefined) {
       refuse(response, 404, 'unknown path');
     } else if (method !== 'GET') {
       response.setHeader('Allow', 'GET');
-      refuse(response, 405, 'only GET is answered here');
+      refuse(response, 405, 'only GET is allowed here');
     } else {
-      answer(response, mark < 0 ? '' : url.slice(mark + 1), request);
+      route(response, mark < 0 ? '' : url.slice(mark + 1), request);
     }
   };
 }
 
-/** How many records a query asks for, from 1 to 500; undefined when it asks for something else. */
+/** The number of records that a query requests, from 1 to 500; undefined when it requests something else. */
 export function recordsCount(query) {
   const count = new URLSearchParams(query).get('count') ?? DEFAULT_COUNT;
   return COUNT.test(count) && Number(count) <= MOST_AT_ONCE ? Number(count) : undefined;
@@ -68,11 +68,11 @@ function sendRecords(response, query, database) {
 }
 
 function numbers() {
-  const answer = {};
+  const members = {};
   for (const name of NUMBERS) {
-    answer[name] = integer(1000);
+    members[name] = integer(1000);
   }
-  return answer;
+  return members;
 }
 
 function objects() {
@@ -100,10 +100,10 @@ function sendPacked(response, request, text) {
   response.end(body);
 }
 
-function sendFrom(response, answer) {
-  answer.then(
+function sendFrom(response, result) {
+  result.then(
     (value) => sendJson(response, value),
-    (error) => refuse(response, 503, `the database does not answer: ${error.message}`),
+    (error) => refuse(response, 503, `the database does not respond: ${error.message}`),
   );
 }
 

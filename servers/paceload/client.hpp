@@ -73,7 +73,7 @@ class Client {
     while (now_ns() < start) handle(0);
     Nanoseconds now = now_ns();
     while (now < latest && (now < end || busy_ || pacer.waiting())) {
-      pacer.look(now);
+      pacer.take_due(now);
       for (auto each = rate == 0 && now < end ? free_.size() : 0; each; --each) pacer.arrive(now);
       while (pacer.waiting() && !free_.empty()) send_next();
       handle(idle_for(now_ns(), end));
@@ -184,7 +184,7 @@ class Client {
     if (!connection.complete && found == HPE_OK && count) return;  // there is more to come
     const bool more = count && connection.complete && llhttp_get_error_pos(parser) != buffer_ + count;
     if (!connection.complete || more) return lose(connection, measured_.counts.read_errors);
-    pacer_->answered(connection.request, now_ns());
+    pacer_->complete(connection.request, now_ns());
     if (parser->status_code > 299) ++measured_.counts.status_errors;
     connection.busy = false;
     --busy_;

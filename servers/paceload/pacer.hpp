@@ -75,7 +75,7 @@ class Pacer {
   bool waiting() const { return !waiting_.empty(); }
 
   // Moves what is due by now into the queue.
-  void look(Nanoseconds now) {
+  void take_due(Nanoseconds now) {
     for (; scheduled() && next() <= now; next_ += distance()) arrive(next());
     measured_.counts.most_waiting = std::max<std::uint64_t>(measured_.counts.most_waiting, waiting_.size());
   }
@@ -93,13 +93,13 @@ class Pacer {
     return {intended, now};
   }
 
-  void answered(const Request& request, Nanoseconds now) {
+  void complete(const Request& request, Nanoseconds now) {
     measured_.response.record(now - request.intended);
     measured_.service.record(now - request.sent);
     ++measured_.counts.completed;
   }
 
-  // What was never answered waited at least until now: as a lower bound it is among the response times.
+  // A request without a response waited at least until now: as a lower bound it is among the response times.
   void unanswered(const Request& request, Nanoseconds now) {
     measured_.response.record(now - request.intended);
     ++measured_.counts.unanswered;

@@ -27,11 +27,11 @@ int main(int count, char** arguments) {
     const bool arrives = pacer.scheduled() && (busy.empty() || pacer.next() <= busy.front().done);
     const Nanoseconds now = arrives ? pacer.next() : busy.front().done;
     if (!arrives) {
-      pacer.answered(busy.front().request, now);
+      pacer.complete(busy.front().request, now);
       busy.pop_front();
       free_since.push_back(now);
     }
-    for (pacer.look(now); pacer.waiting() && !free_since.empty(); free_since.pop_front()) {
+    for (pacer.take_due(now); pacer.waiting() && !free_since.empty(); free_since.pop_front()) {
       const Request request = pacer.send(free_since.front(), now);
       Nanoseconds begins = std::max(now, server_free);
       if (begins % kSecond < stall) begins += stall - begins % kSecond;

@@ -25,7 +25,7 @@ pub struct Shared {
 }
 
 type Names = Path<(String, String)>;
-type Answer = Result<HttpResponse, Refused>;
+type Outcome = Result<HttpResponse, Refused>;
 
 /// Add the routes of all workloads.
 pub fn configure(service: &mut ServiceConfig) {
@@ -56,17 +56,17 @@ fn resource(path: &str) -> Resource {
     web::resource(path).default_service(web::to(async |_: Whole| Refused(NO_METHOD).error_response()))
 }
 
-async fn decode(names: Names, Whole(body): Whole) -> Answer {
+async fn decode(names: Names, Whole(body): Whole) -> Outcome {
     check(&names)?;
     Ok(json(codecs::receipt::<SerdeJson>(&body)?))
 }
 
-async fn roundtrip(names: Names, Whole(body): Whole) -> Answer {
+async fn roundtrip(names: Names, Whole(body): Whole) -> Outcome {
     check(&names)?;
     Ok(json(codecs::echo::<SerdeJson>(&body)?))
 }
 
-async fn discard(names: Names, Whole(body): Whole) -> Answer {
+async fn discard(names: Names, Whole(body): Whole) -> Outcome {
     check(&names)?;
     Ok(json(format!("{{\"bytes\":{}}}", body.len()).into_bytes()))
 }
@@ -76,7 +76,7 @@ fn check(names: &Names) -> Result<(), Refusal> {
     if is_name(db) && is_name(table) { Ok(()) } else { Err(NAMES) }
 }
 
-async fn delay(ms: &str, pick: fn(u64) -> u64) -> Answer {
+async fn delay(ms: &str, pick: fn(u64) -> u64) -> Outcome {
     sleep(Duration::from_millis(pick(request::delay_ms(ms)?))).await;
     Ok(text(HELLO))
 }

@@ -95,7 +95,7 @@ func mayHoldTooMany(body []byte) bool { return bytes.Count(body, []byte{','}) >=
 
 // holdsNothingElse tells whether the body's members are those of the batch that was decoded from it, and no others: none
 // is unknown, given twice, or missing. It holds the number of colons against the members that the batch must have been
-// given. Where it cannot tell, for a colon in a string or a null, the answer is no.
+// given. Where it cannot tell, for a colon in a string or a null, it returns false.
 func (b *boundBatch) holdsNothingElse(body []byte) bool {
 	members := 1
 	for i := range b.Operations {

@@ -81,7 +81,7 @@ const (
 	level6
 )
 
-// names are the members that encoding/json looks for in the objects of each level; the first ones lead to the next level.
+// names are the members that encoding/json expects in the objects of each level; the first ones lead to the next level.
 var (
 	names = [level6 + 1][]string{
 		level1: {"operations"},
@@ -123,7 +123,7 @@ func (p *place) next() bool {
 	return p.items[p.known] == maxItems
 }
 
-// name looks at a member of an object of the batch, and tells whether the object has had it before.
+// name reads the name of a member of an object of the batch, and tells whether the object has had it before.
 func (p *place) name(text []byte) (again bool) {
 	p.leads = false
 	for i, name := range names[p.known] {

@@ -16,7 +16,7 @@ func hasLeadingZero(body []byte) bool {
 			return false
 		}
 		if next := rest[i+2]; '0' <= next && next <= '9' {
-			// Within a string it would be well; that is rare enough to ask a second parser.
+			// Within a string it would be well; that is rare enough to consult a second parser.
 			return !jsontext.Value(body).IsValid(duplicateNames)
 		}
 		rest = rest[i+2:]

@@ -66,7 +66,7 @@ func StartSonic() error {
 	return err
 }
 
-// compiledCallers looks who calls its methods.
+// compiledCallers records who calls its methods.
 type compiledCallers struct{ decoding, encoding bool }
 
 func (c *compiledCallers) UnmarshalJSON([]byte) error {

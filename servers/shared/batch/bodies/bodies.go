@@ -89,7 +89,7 @@ func Refused() (bodies [][]byte) {
 	return bodies
 }
 
-// Nested is a member whose value nests so many levels, objects and arrays in turn.
+// Nested is a member whose value nests so many levels, objects and arrays alternately.
 func Nested(levels int) string {
 	half := strings.Repeat(`{"k":[`, levels/2)
 	if levels%2 == 1 {

@@ -15,28 +15,28 @@ type Codec interface {
 	Encode() ([]byte, error)
 }
 
-// Exchange is what one request needs, kept for the next.
-type Exchange struct {
+// Responder is what one request needs, kept for the next.
+type Responder struct {
 	Codec Codec
 	body  []byte
 	reply []byte
 }
 
 // Respond reads a request's batch and returns the body of its response: the receipt, or the echo. The status is of the error.
-func (x *Exchange) Respond(request *http.Request, db, table string, echo bool) (reply []byte, status int, err error) {
-	if x.body, status, err = ReadBody(request, db, table, x.body); err != nil {
+func (r *Responder) Respond(request *http.Request, db, table string, echo bool) (reply []byte, status int, err error) {
+	if r.body, status, err = ReadBody(request, db, table, r.body); err != nil {
 		return nil, status, err
 	}
-	receipt, err := x.Codec.Decode(x.body)
+	receipt, err := r.Codec.Decode(r.body)
 	if err != nil {
 		return nil, http.StatusBadRequest, err
 	}
 	if echo {
-		reply, err = x.Codec.Encode()
+		reply, err = r.Codec.Encode()
 		return reply, http.StatusInternalServerError, err
 	}
-	x.reply = receipt.AppendJSON(x.reply[:0])
-	return x.reply, http.StatusOK, nil
+	r.reply = receipt.AppendJSON(r.reply[:0])
+	return r.reply, http.StatusOK, nil
 }
 
 var (
@@ -71,7 +71,7 @@ func ReadBody(request *http.Request, db, table string, buffer []byte) (body []by
 		}
 	}
 	if size > maxBody || len(body) > maxBody {
-		// A client that is still sending would not see the answer, so some more is taken from it.
+		// A client that is still sending would not see the response, so some more is taken from it.
 		_, _ = io.CopyN(io.Discard, request.Body, 4*maxBody)
 		return body, http.StatusRequestEntityTooLarge, errSize
 	}
