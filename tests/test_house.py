@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,34 @@ def test_no_reference_of_a_docstring_is_dead():
 def test_a_dead_reference_is_found():
     text = ":class:`runners.core.load.Load`, :func:`runners.core.load.gone`, :mod:`runners.core.gone`, :mod:`runners.core.load`"
     assert missing_references(text) == ["runners.core.load.gone", "runners.core.gone"]
+
+
+def types_of(source: str) -> list[str]:
+    """Return the names of the classes and type aliases of a module; variables of types are no types."""
+    found = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            found.append(node.name)
+        elif (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Subscript)
+            and isinstance(node.targets[0], ast.Name)
+        ):
+            name = node.targets[0].id
+            found += [name] if re.match(r"_?[A-Z]\w*[a-z]", name) else []
+    return found
+
+
+def test_each_type_has_a_name_of_its_own():
+    named = Counter(name for path in MODULES for name in types_of(path.read_text()))
+    assert [name for name, count in named.items() if count > 1] == []
+
+
+def test_classes_and_type_aliases_are_found():
+    source = (
+        'class Cell: ...\nVerdict = Literal["a"]\nRow = dict[str, float]\nLEAST = VALUES[0]\nModel = TypeVar("Model")\n'
+    )
+    assert types_of(source) == ["Cell", "Verdict", "Row"]
 
 
 def test_no_module_stands_outside_a_room():

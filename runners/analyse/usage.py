@@ -178,7 +178,7 @@ def levels(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def memory_per_connection(usage: pd.DataFrame) -> pd.DataFrame:
-    """Estimate what one more connection costs each system, from the peaks of a fresh design's `usage`.
+    """Estimate what one more connection costs each system, from the peaks of `usage`, each cell on a process of its own.
 
     One row for each workload (``name``) and system that was measured at two numbers of connections or more.
     """

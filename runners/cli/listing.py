@@ -16,7 +16,7 @@ from runners.store.ledger import runs
 from runners.store.runs import processed_folder, read_summary, state
 from runners.systems.build import artifact
 from runners.systems.catalogue import Catalogue
-from runners.systems.manifest_tables import Service
+from runners.systems.manifest_tables import ServedWorkload
 from runners.systems.server_manifest import Server
 
 
@@ -136,7 +136,7 @@ def _on_request(server: Server) -> dict[str, list[str]]:
     return found
 
 
-def _workload(service: Service) -> str:
+def _workload(service: ServedWorkload) -> str:
     return f"{service.workload} ({service.codec})" if service.codec else service.workload
 
 

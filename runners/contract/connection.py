@@ -1,4 +1,4 @@
-"""One HTTP/1.1 exchange after the other on a kept connection, byte by byte.
+"""HTTP/1.1 requests and responses on a kept connection, one after the other, byte by byte.
 
 A client library would hide what has to be checked: the exact size of a response, a connection closed too early, a response that arrives
 while its request is still being sent, and requests that no library would send.

@@ -73,17 +73,17 @@ def relayed() -> bytes:
     return "".join(lines).encode()
 
 
-Style = Literal["compact", "pretty"]
+BodyStyle = Literal["compact", "pretty"]
 
 
-def request_body(operations: int, style: Style = "pretty", seed: int = 0) -> bytes:
+def request_body(operations: int, style: BodyStyle = "pretty", seed: int = 0) -> bytes:
     """Return a batch of exactly so many operations, each with 2 filters, 2 read columns and an operation id.
 
     Parameters
     ----------
     operations : int
         1 to 4096.
-    style : Style
+    style : BodyStyle
         "compact" has no whitespace; "pretty" has one member to a line and two spaces to a level, as the requests that
         webserver-benchmarks measured with (10 operations: about 5 kB; 4096: about 2.2 MiB).
     seed : int
@@ -97,8 +97,8 @@ def request_body(operations: int, style: Style = "pretty", seed: int = 0) -> byt
     """
     if not 1 <= operations <= MOST_ELEMENTS:
         raise ValueError(f"a batch has 1 to {MOST_ELEMENTS} operations, not {operations}")
-    if style not in get_args(Style):
-        raise ValueError(f"a body is written in one of the styles {', '.join(get_args(Style))}, not {style!r}")
+    if style not in get_args(BodyStyle):
+        raise ValueError(f"a body is written in one of the styles {', '.join(get_args(BodyStyle))}, not {style!r}")
     chance = random.Random(seed)
     batch = {"operations": [_operation(number, chance) for number in range(1, operations + 1)]}
     if style == "pretty":

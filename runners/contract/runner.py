@@ -1,6 +1,6 @@
 """Requests to a service, and the findings about its responses.
 
-The vectors one after the other on one connection, the request that a load repeats, and dynamic responses. These must be fresh: not the same
+The vectors one after the other on one connection, the request that a load repeats, and dynamic responses. These must differ: not the same
 twice, and drawn from everything that is allowed.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from runners.contract.connection import Connection, NoResponseError
-from runners.contract.data import MOST_ROWS, ROWS_COUNT, Style, posts, request_body
+from runners.contract.data import MOST_ROWS, ROWS_COUNT, BodyStyle, posts, request_body
 from runners.contract.dynamic import NUMBERS_BELOW, drawn
 from runners.contract.findings import Finding, Message, Response, Service, UnexpectedError, finding
 from runners.contract.responses import body_difference, header_difference, status_difference
@@ -121,7 +121,7 @@ class VectorRunner:
                 self._found[finding(vector.name, service, message, expected, difference, response)] = None
 
 
-def contract_request(path: str, workload: Workload, style: Style, seed: int) -> Request:
+def contract_request(path: str, workload: Workload, style: BodyStyle, seed: int) -> Request:
     """Return the request for `workload`, on a path template of a manifest such as ``/dbopsimd/{db}/{table}``."""
     target = filled(path, path_parameters(workload)) + query_of(workload.count)
     about = WORKLOADS[workload.name]
@@ -132,7 +132,7 @@ def contract_request(path: str, workload: Workload, style: Style, seed: int) -> 
     return Request("POST", target, request_body(workload.operations, style, seed), headers=about.headers)
 
 
-def _mixed(path: str, about: Specification, style: Style, seed: int) -> Request:
+def _mixed(path: str, about: Specification, style: BodyStyle, seed: int) -> Request:
     """Return the mix of requests; `path` is that of the parts which have none of their own."""
     requests = {
         part.workload.name: contract_request(part.path or path, part.workload, style, seed) for part in about.mix

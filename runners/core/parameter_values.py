@@ -26,7 +26,7 @@ _AUTO_SLICE_MS = 100
 _MOST_SLICE_MS = 1000
 _THREADS = re.compile(r"(?P<factor>[1-9][0-9]?)x|(?P<number>[1-9][0-9]{0,3})")
 
-Share = Annotated[float, Field(gt=0, le=100)]
+Percentage = Annotated[float, Field(gt=0, le=100)]
 Rate = Annotated[float, Field(gt=0, le=1e7)]
 
 

@@ -15,8 +15,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from runners.core.errors import WrkbookError
 from runners.core.parameter_values import (
     AUTO,
+    Percentage,
     Rate,
-    Share,
     known_workloads,
     problems_of_sizes,
     slice_length_s,
@@ -121,7 +121,7 @@ class Parameters(BaseModel):
     objectives: Annotated[list[str], AfterValidator(stated_objectives)] = Field(
         [], description='limits of response times, for example "p99 <= 5 ms"'
     )
-    shares: list[Share] = Field(
+    shares: list[Percentage] = Field(
         [], description="offered rates, in percent of what a closed loop reaches; above 0, at most 100"
     )
     rates: list[Rate] = Field([], description="offered rates in requests per second, in the place of `shares`")

@@ -29,7 +29,7 @@ class Expectation(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Part:
+class MixPart:
     """A part of a mix.
 
     Attributes
@@ -88,7 +88,7 @@ class Specification:
         The workload with the same response, without what this one adds.
     adds : str
         What it adds to that.
-    mix : tuple[Part, ...]
+    mix : tuple[MixPart, ...]
         The workloads that it is a mix of; a server that serves it serves them all.
     tls : Tls
         How its requests are encrypted; those with TLS go to a port of their own.
@@ -111,7 +111,7 @@ class Specification:
     headers: tuple[Header, ...] = ()
     plain: str = ""
     adds: str = ""
-    mix: tuple[Part, ...] = ()
+    mix: tuple[MixPart, ...] = ()
     tls: Tls = ""
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, TypeGuard
 
 from runners.core.records import COMPARISON_SCHEMA, SUMMARY_SCHEMA
 
-Row = dict[str, Any]
+JsonRow = dict[str, Any]
 """A cell, a check or a share: its columns are those of the table that it is from."""
 
 
@@ -52,12 +52,12 @@ class RunSummary(TypedDict):
     blocks_count: int
     measured_s: float
     precision_reached_ratio: float | None
-    cells: list[Row]
+    cells: list[JsonRow]
     comparisons: list[PairSummary]
-    sessions: list[Row]
-    shares: list[Row]
+    sessions: list[JsonRow]
+    shares: list[JsonRow]
     noise_floor: dict[str, float]
-    checks: list[Row]
+    checks: list[JsonRow]
     headline: str
     conclusions: list[str]
 
@@ -75,10 +75,10 @@ class ComparisonSummary(TypedDict):
     started_at_b: str
     machine_a: dict[str, Any]
     machine_b: dict[str, Any]
-    differences: list[Row]
-    cells: list[Row]
+    differences: list[JsonRow]
+    cells: list[JsonRow]
     unmatched: list[str]
-    common_factor: Row
+    common_factor: JsonRow
     noise_floor: dict[str, float]
     headline: str
     conclusions: list[str]
@@ -96,15 +96,15 @@ def comparison_summary(text: bytes) -> ComparisonSummary | None:
     return found if _is_comparison(found) else None
 
 
-def _is_run(found: Row) -> TypeGuard[RunSummary]:
+def _is_run(found: JsonRow) -> TypeGuard[RunSummary]:
     return found.get("schema") == SUMMARY_SCHEMA and RunSummary.__required_keys__ <= found.keys()
 
 
-def _is_comparison(found: Row) -> TypeGuard[ComparisonSummary]:
+def _is_comparison(found: JsonRow) -> TypeGuard[ComparisonSummary]:
     return found.get("schema") == COMPARISON_SCHEMA and ComparisonSummary.__required_keys__ <= found.keys()
 
 
-def _object(text: bytes) -> Row:
+def _object(text: bytes) -> JsonRow:
     try:
         found = json.loads(text)
     except ValueError:

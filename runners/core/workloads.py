@@ -11,7 +11,7 @@ from typing import Any
 
 from runners.core.records import Workload
 from runners.core.request import CLOSE, Tls
-from runners.core.specification import Expectation, Part, Specification
+from runners.core.specification import Expectation, MixPart, Specification
 
 PING, RELAY = "ping", "relay"
 USUAL_ROWS = 20
@@ -152,11 +152,11 @@ _ALL = (
         size_tolerance=0.25,
         refuses=False,
         mix=(
-            Part(Workload("text"), 6, "/text"),
-            Part(Workload("json"), 6, "/json"),
-            Part(Workload("decode", operations=10), 5),
-            Part(Workload("blog"), 2, "/blog"),
-            Part(Workload("sql2", count=USUAL_ROWS), 1, "/sql2"),
+            MixPart(Workload("text"), 6, "/text"),
+            MixPart(Workload("json"), 6, "/json"),
+            MixPart(Workload("decode", operations=10), 5),
+            MixPart(Workload("blog"), 2, "/blog"),
+            MixPart(Workload("sql2", count=USUAL_ROWS), 1, "/sql2"),
         ),
     ),
     Specification("decode-as-published", "Decode, as published", takes="batch", gives="any JSON", size="operations"),

@@ -52,7 +52,7 @@ class Experiment:
         Loads to compare; without them one for each of the parameters `connection_counts` and `generators`.
     fixed_rate_loads : Sequence[FixedRateLoad]
         Loads at rates that are planned when measuring starts, see :mod:`runners.measure.fixed_rates`, before `shapes`.
-    fresh : bool
+    process_per_cell : bool
         Whether each cell has a process of its own, so that memory can be told apart.
     only : Collection[tuple[str, str]]
         System and workload's label of each cell, where not every system is measured on every workload.
@@ -87,7 +87,7 @@ class Experiment:
         delays_ms: Sequence[int] = DELAYS_MS,
         shapes: Sequence[LoadProfile] = (),
         fixed_rate_loads: Sequence[FixedRateLoad] = (),
-        fresh: bool = False,
+        process_per_cell: bool = False,
         only: Collection[tuple[str, str]] = (),
         batch_sizes: Sequence[int] = (),
         idle_s: float = 0.0,
@@ -110,7 +110,7 @@ class Experiment:
             delays_ms=delays_ms,
             shapes=shapes,
             fixed_rate_loads=fixed_rate_loads,
-            fresh=fresh,
+            process_per_cell=process_per_cell,
             only=only,
             batch_sizes=batch_sizes,
             idle_s=idle_s,

@@ -29,7 +29,7 @@ def method(plan: RunPlan) -> Narrative:
 def _block(plan: RunPlan) -> str:
     cpus = plan.pinning.as_dict()
     pinned = f"servers run on CPU {cpus['server']}, the load generator on CPU {cpus['generator']}"
-    if plan.design.fresh:
+    if plan.design.process_per_cell:
         return f"Each block launches every cell once, in a process of its own; {pinned}."
     return f"Each block launches every system once, all alive at the same time; {pinned}."
 
@@ -40,7 +40,9 @@ def _windows(plan: RunPlan) -> list[str]:
         f"Each cell (system × workload) gets a warm-up of {profile.warmup_s:g} s and {profile.windows_count} windows of "
         f"{profile.window_s:g} s, in shuffled order."
     ]
-    sliced = not plan.design.fresh and profile.slice_s and any(generator.clock for generator in plan.generators)
+    sliced = (
+        not plan.design.process_per_cell and profile.slice_s and any(generator.clock for generator in plan.generators)
+    )
     if not sliced:
         return found
     when = "On a noisy machine" if decided_by_machine(plan.parameters.slices) and not plan.run.exists else "In this run"

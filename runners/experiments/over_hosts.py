@@ -24,7 +24,7 @@ from runners.systems.build import artifact
 
 
 @dataclass(frozen=True)
-class Connection:
+class HostConnection:
     """The connected hosts of an inventory, and the CPUs of all roles as planned there."""
 
     stack: ExitStack
@@ -38,7 +38,7 @@ class Connection:
         return set(self.roles.hosts.inventory.named) <= self.roles.hosts.present
 
 
-_connected: Connection | None = None
+_connected: HostConnection | None = None
 
 
 def pinning_over_hosts(file: str, *, behind: bool) -> PinningPlan:
@@ -54,7 +54,7 @@ def pinning_over_hosts(file: str, *, behind: bool) -> PinningPlan:
     return _connection(file, behind=behind).pinning
 
 
-def _connection(file: str, *, behind: bool) -> Connection:
+def _connection(file: str, *, behind: bool) -> HostConnection:
     global _connected
     inventory = read_inventory(Path(file))
     known = _connected
@@ -69,7 +69,7 @@ def _connection(file: str, *, behind: bool) -> Connection:
         roles = HostRoles(stack.enter_context(Hosts(inventory)))
         stack.callback(roles.close)
         pinning = roles.open(behind=behind)
-        _connected = Connection(stack.pop_all(), roles, pinning, behind)
+        _connected = HostConnection(stack.pop_all(), roles, pinning, behind)
     return _connected
 
 

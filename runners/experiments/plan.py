@@ -79,7 +79,7 @@ def planned(plan: RunPlan) -> Fragment:
     most = max(profile.sure_blocks * per_block_s, min(profile.budget_minutes * 60, profile.max_blocks * per_block_s))
     facts = {
         "run": f"{plan.run.run_id}, profile {plan.parameters.profile} ({profile.description})",
-        "block": f"{'each cell on a process of its own' if plan.design.fresh else 'every system launched once, all alive'}; "
+        "block": f"{'each cell on a process of its own' if plan.design.process_per_cell else 'every system launched once, all alive'}; "
         f"{len(plan.design.cells)} cells, each a warm-up of {profile.warmup_s:g} s "
         + (f"({profile.priming_s:g} s of full load before a system's first) " if profile.priming_s else "")
         + f"and {profile.windows_count} × {profile.window_s:g} s {_how(plan)}: about {format_duration(per_block_s)}",
@@ -104,7 +104,7 @@ def _until(plan: RunPlan) -> str:
 
 def _how(plan: RunPlan) -> str:
     """Say how the windows of a block follow one another, and why."""
-    slice_s = 0.0 if plan.design.fresh else plan.profile.slice_s
+    slice_s = 0.0 if plan.design.process_per_cell else plan.profile.slice_s
     if not slice_s or not any(generator.clock for generator in plan.generators):
         return "in one piece, in shuffled order"
     slices = (
@@ -163,11 +163,16 @@ def plan_table(cells: Sequence[tuple[str, str, str]], facts: Mapping[str, str]) 
         What holds for all of them, by name.
     """
     groups = [
-        Group("Every cell", [[markup.Cell(name), markup.Cell(text, kind="long")] for name, text in facts.items()])
+        Group(
+            "Every cell",
+            [[markup.TableCell(name), markup.TableCell(text, kind="long")] for name, text in facts.items()],
+        )
     ]
     for workload in dict.fromkeys(cell[0] for cell in cells):
         rows = [
-            [markup.Cell(system), markup.Cell(path, kind="long")] for label, system, path in cells if label == workload
+            [markup.TableCell(system), markup.TableCell(path, kind="long")]
+            for label, system, path in cells
+            if label == workload
         ]
         groups.append(Group(workload, rows))
     return table("Plan", [("system", ""), ("request", "")], groups)

@@ -35,7 +35,7 @@ from pathlib import Path
 
 from runners.core.load import LEAST_OFFERED, LOAD_FOLDER, GeneratorError, Load, LoadErrors, LoadResult
 from runners.core.request import Request
-from runners.generators.perf_gauge_report import Push, Report, is_status, parse_report
+from runners.generators.perf_gauge_report import PerfGaugeReport, Push, is_status, parse_report
 from runners.stats.histograms import merge
 
 _SCRIPT = Path(__file__).with_name("perf_gauge_push.py")
@@ -181,7 +181,7 @@ def _milliseconds(seconds: float) -> str:
     return f"{round(seconds * 1000)}ms"
 
 
-def _warnings(load: Load, report: Report, push: Push, errors: LoadErrors) -> list[str]:
+def _warnings(load: Load, report: PerfGaugeReport, push: Push, errors: LoadErrors) -> list[str]:
     warnings: list[str] = []
     if load.rate_rps is not None:
         each = portion(load)

@@ -12,7 +12,7 @@ from runners.generators.steps import parse_steps
 from runners.generators.wrk_text import Rounded
 
 
-def parse_report(stdout: str) -> tuple[Report, Push]:
+def parse_report(stdout: str) -> tuple[PerfGaugeReport, Push]:
     """Parse the log and the push, which must agree with one another and with the printed statistics.
 
     Raises
@@ -32,7 +32,7 @@ def is_status(what: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Report:
+class PerfGaugeReport:
     """The line of JSON that perf-gauge logs: what it prints, with all digits."""
 
     duration_s: float
@@ -58,10 +58,10 @@ class Push:
     lost_count: int
 
 
-def _report(stdout: str) -> Report:
+def _report(stdout: str) -> PerfGaugeReport:
     try:
         fields = json.loads(_line("report", stdout))["combined"]
-        report = Report(
+        report = PerfGaugeReport(
             duration_s=fields["duration"]["secs"] + fields["duration"]["nanos"] / 1e9,
             requests_count=int(fields["total_requests"]),
             body_bytes=int(fields["total_bytes"]),
@@ -97,7 +97,7 @@ def _line(marker: str, stdout: str) -> str:
     return lines[0]
 
 
-def _printed_otherwise(text: PerfGaugeText, report: Report) -> list[str]:
+def _printed_otherwise(text: PerfGaugeText, report: PerfGaugeReport) -> list[str]:
     pairs = [("requests", text.requests_count, report.requests_count), ("responses", text.responses, report.responses)]
     rounded = [
         ("duration", text.duration_s, report.duration_s),
@@ -110,7 +110,7 @@ def _printed_otherwise(text: PerfGaugeText, report: Report) -> list[str]:
     return wrong + [f"{what}: {one.value:g} and {other:g}" for what, one, other in rounded if not one.admits(other)]
 
 
-def _pushed_otherwise(report: Report, push: Push) -> list[str]:
+def _pushed_otherwise(report: PerfGaugeReport, push: Push) -> list[str]:
     samples = push.succeeded.total_count + push.failed.total_count
     succeeded = sum(count for what, count in report.responses.items() if is_status(what) and what.startswith("2"))
     pairs = [

@@ -13,7 +13,7 @@ from runners.hosts.inspection import Inspection, inspect
 from runners.hosts.inventory import Host, Inventory, read_inventory
 from runners.hosts.link import Link, measure_link
 from runners.hosts.station import CONTROLLER
-from runners.machine.facts import Finding
+from runners.machine.facts import PreflightItem
 
 CLOCK_LIMIT_S = 0.1
 """Clocks that differ by more make the times of records hard to compare."""
@@ -30,7 +30,7 @@ class HostReport:
     name: str
     title: str
     inspection: Inspection
-    findings: tuple[Finding, ...]
+    findings: tuple[PreflightItem, ...]
 
     def lines(self) -> Iterator[str]:
         """Yield a line for each finding with its remedy below it, and the CPUs of each role."""
@@ -50,10 +50,10 @@ class HostsCheck:
     reports: tuple[HostReport, ...]
 
     @property
-    def problems(self) -> list[Finding]:
+    def problems(self) -> list[PreflightItem]:
         """Return what prevents measuring."""
         return [
-            Finding(f"{report.name}: {finding.name}", finding.level, finding.detail, finding.remedy)
+            PreflightItem(f"{report.name}: {finding.name}", finding.level, finding.detail, finding.remedy)
             for report in self.reports
             for finding in report.findings
             if finding.level == "problem"
@@ -104,7 +104,7 @@ def _own_roles(inventory: Inventory) -> list[str]:
     return [] if inventory.name_of("generator") else ["generator"]
 
 
-def differences(own: Inspection, found: Inspection, host: Host) -> list[Finding]:
+def differences(own: Inspection, found: Inspection, host: Host) -> list[PreflightItem]:
     """Return the differences between a host and the controller, each with what to do there."""
     return [
         _commit(own, found, host),
@@ -117,7 +117,7 @@ def differences(own: Inspection, found: Inspection, host: Host) -> list[Finding]
     ]
 
 
-def measured(clock: ClockOffset, link: Link) -> list[Finding]:
+def measured(clock: ClockOffset, link: Link) -> list[PreflightItem]:
     """Return the findings about the clock of a host and the link to it."""
     offset = f"{clock.real_s * 1000:+.1f} ms from the controller's, known to {clock.uncertainty_s * 1000:.1f} ms"
     away = abs(clock.real_s) - clock.uncertainty_s > CLOCK_LIMIT_S
@@ -126,57 +126,57 @@ def measured(clock: ClockOffset, link: Link) -> list[Finding]:
     slow = link.rate_bps < SLOW_LINK_BPS
     faster = "the network will be the limit of fast servers: use a link of 1 Gbit/s or more" if slow else ""
     return [
-        Finding("clock", "problem" if away else "good", offset, remedy),
-        Finding("link", "advice" if slow else "good", carried, faster),
+        PreflightItem("clock", "problem" if away else "good", offset, remedy),
+        PreflightItem("link", "advice" if slow else "good", carried, faster),
     ]
 
 
-def _commit(own: Inspection, found: Inspection, host: Host) -> Finding:
+def _commit(own: Inspection, found: Inspection, host: Host) -> PreflightItem:
     if found.commit != own.commit:
         detail = f"{found.commit[:12]} in {host.project}, the controller has {own.commit[:12]}"
-        return Finding("commit", "problem", detail, f"there: git fetch && git checkout {own.commit}")
+        return PreflightItem("commit", "problem", detail, f"there: git fetch && git checkout {own.commit}")
     states = {"the controller": own.state, "the host": found.state}
     if changed := [name for name, state in states.items() if state == "modified"]:
         detail = f"{own.commit[:12]} on both, with uncommitted changes on {' and '.join(changed)}"
-        return Finding("commit", "advice", detail, "commit the changes, and check the commit out on all hosts")
-    return Finding("commit", "good", f"{own.commit[:12]} on both")
+        return PreflightItem("commit", "advice", detail, "commit the changes, and check the commit out on all hosts")
+    return PreflightItem("commit", "good", f"{own.commit[:12]} on both")
 
 
-def _versions(own: Inspection, found: Inspection) -> Finding:
+def _versions(own: Inspection, found: Inspection) -> PreflightItem:
     other = [
         f"{name} {found.versions[name]} (here {wanted})"
         for name, wanted in own.versions.items()
         if found.versions[name] != wanted
     ]
     if other:
-        return Finding("versions", "problem", ", ".join(other), "make the same environment there: ./wrkbook list")
-    return Finding("versions", "good", f"Python {own.versions['python']} and its packages on both")
+        return PreflightItem("versions", "problem", ", ".join(other), "make the same environment there: ./wrkbook list")
+    return PreflightItem("versions", "good", f"Python {own.versions['python']} and its packages on both")
 
 
-def _image(own: Inspection, found: Inspection) -> Finding:
+def _image(own: Inspection, found: Inspection) -> PreflightItem:
     if found.image["key"] != own.image["key"]:
         detail = f"key {found.image['key']}, the controller has {own.image['key']}"
-        return Finding("image", "problem", detail, "use the same commit on both")
+        return PreflightItem("image", "problem", detail, "use the same commit on both")
     if found.image != own.image:
         detail = "made of other versions of the Debian packages than that of the controller"
         remedy = f"delete image-{found.image['key']} in the cache folder of both, so that both are made anew"
-        return Finding("image", "advice", detail, remedy)
-    return Finding("image", "good", f"key {own.image['key']}, the same versions of all Debian packages")
+        return PreflightItem("image", "advice", detail, remedy)
+    return PreflightItem("image", "good", f"key {own.image['key']}, the same versions of all Debian packages")
 
 
-def _kernel(own: Inspection, found: Inspection) -> Finding:
+def _kernel(own: Inspection, found: Inspection) -> PreflightItem:
     if found.kernel != own.kernel:
         detail = f"{found.kernel}, the controller has {own.kernel}"
-        return Finding("kernel", "advice", detail, "install the same kernel where the hosts are to be alike")
-    return Finding("kernel", "good", f"{own.kernel} on both")
+        return PreflightItem("kernel", "advice", detail, "install the same kernel where the hosts are to be alike")
+    return PreflightItem("kernel", "good", f"{own.kernel} on both")
 
 
-def _settings(own: Inspection, found: Inspection) -> Sequence[Finding]:
+def _settings(own: Inspection, found: Inspection) -> Sequence[PreflightItem]:
     other = {name: value for name, value in own.settings.items() if found.settings.get(name) != value}
     if not other:
-        return [Finding("kernel settings", "good", f"{len(own.settings)} settings of the network are the same")]
+        return [PreflightItem("kernel settings", "good", f"{len(own.settings)} settings of the network are the same")]
     return [
-        Finding(
+        PreflightItem(
             f"kernel setting {name}",
             "advice",
             f"{found.settings.get(name, 'not there')}, the controller has {value}",
@@ -186,18 +186,18 @@ def _settings(own: Inspection, found: Inspection) -> Sequence[Finding]:
     ]
 
 
-def _cpus(found: Inspection, host: Host) -> Finding:
+def _cpus(found: Inspection, host: Host) -> PreflightItem:
     if found.missing:
         detail = f"CPU {found.missing} of cpus = {host.cpus!r} does not exist there or may not be used"
-        return Finding("CPUs of the inventory", "problem", detail, "correct cpus in the inventory")
+        return PreflightItem("CPUs of the inventory", "problem", detail, "correct cpus in the inventory")
     if not found.plan:
         detail = "one core is too few: what is measured and wrkbook itself would share it"
-        return Finding("CPUs of the inventory", "problem", detail, "use a host with two cores or more")
-    return Finding("CPUs of the inventory", "good", f"{found.cpu}, all there")
+        return PreflightItem("CPUs of the inventory", "problem", detail, "use a host with two cores or more")
+    return PreflightItem("CPUs of the inventory", "good", f"{found.cpu}, all there")
 
 
-def _machine(own: Inspection, found: Inspection) -> Finding:
+def _machine(own: Inspection, found: Inspection) -> PreflightItem:
     if found.fingerprint == own.fingerprint:
         detail = "the host is this very machine: its roles share CPUs and memory with the controller"
-        return Finding("machine", "advice", detail, "use another machine, unless it is for a trial")
-    return Finding("machine", "good", f"another machine than the controller ({found.fingerprint})")
+        return PreflightItem("machine", "advice", detail, "use another machine, unless it is for a trial")
+    return PreflightItem("machine", "good", f"another machine than the controller ({found.fingerprint})")

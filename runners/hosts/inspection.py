@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from runners.core.errors import WrkbookError
-from runners.machine.facts import Finding, machine_facts, project_facts, text_of
+from runners.machine.facts import PreflightItem, machine_facts, project_facts, text_of
 from runners.machine.pinning import plan_with_backend
 from runners.machine.topology import Topology, format_cpu_list, parse_cpu_list
 from runners.measure.conformance import full_image
@@ -62,7 +62,7 @@ class Inspection:
         CPUs of the inventory that the machine does not have; empty: none.
     plan : dict[str, str]
         Role → list of CPUs; empty where there are too few.
-    findings : tuple[Finding, ...]
+    findings : tuple[PreflightItem, ...]
         The findings of ``./wrkbook doctor``.
     """
 
@@ -76,7 +76,7 @@ class Inspection:
     settings: dict[str, str]
     missing: str
     plan: dict[str, str]
-    findings: tuple[Finding, ...]
+    findings: tuple[PreflightItem, ...]
 
 
 def inspect(roles: Sequence[str], cpus: str = "", housekeeping: str = "") -> Inspection:

@@ -28,7 +28,7 @@ from runners.measure.roles import WantedServer
 from runners.systems.addresses import Addresses
 from runners.systems.backend import FIRST_BACKEND_PORT
 from runners.systems.build import Artifact
-from runners.systems.manifest_tables import Service
+from runners.systems.manifest_tables import ServedWorkload
 from runners.systems.sockets import FIRST_PORT
 
 
@@ -183,7 +183,12 @@ class HostRoles(Stations):
         return self.at(remote.host, Station.memory, remote.launch.number)
 
     def respond(
-        self, url: str, service: Service, body: bytes | None, parameters: Mapping[str, str] | None, count: int | None
+        self,
+        url: str,
+        service: ServedWorkload,
+        body: bytes | None,
+        parameters: Mapping[str, str] | None,
+        count: int | None,
     ) -> Probe:
         """Send a good request from the load generator's host, and compare the response with the contract."""
         return self.at(self.places["generator"], Station.respond, url, service, body, parameters, count)

@@ -36,7 +36,7 @@ from runners.systems.backend import Backend
 from runners.systems.build import Artifact
 from runners.systems.catalogue import Catalogue
 from runners.systems.host import wait_for_ports
-from runners.systems.manifest_tables import Service
+from runners.systems.manifest_tables import ServedWorkload
 from runners.systems.process import ServerProcess
 from runners.systems.sandbox import ensure_cpus
 from runners.systems.sockets import FIRST_PORT, hold_ports
@@ -173,7 +173,12 @@ class Station:
         return wait_for_ports(port, connections)
 
     def respond(
-        self, url: str, service: Service, body: bytes | None, parameters: Mapping[str, str] | None, count: int | None
+        self,
+        url: str,
+        service: ServedWorkload,
+        body: bytes | None,
+        parameters: Mapping[str, str] | None,
+        count: int | None,
     ) -> Probe:
         """Send a good request and compare the response with the contract."""
         return quick_check(url, service, body, parameters, count)

@@ -116,7 +116,7 @@ def _git(*arguments: str) -> str:
 
 
 @dataclass(frozen=True)
-class Finding:
+class PreflightItem:
     """One subject of the preflight.
 
     Attributes
@@ -137,9 +137,9 @@ class Finding:
     remedy: str = ""
 
 
-def not_exposed(name: str, detail: str = "") -> Finding:
+def not_exposed(name: str, detail: str = "") -> PreflightItem:
     """Return the finding for a fact that this machine does not expose."""
-    return Finding(name, "good", f"not exposed: {detail}" if detail else "not exposed by this machine")
+    return PreflightItem(name, "good", f"not exposed: {detail}" if detail else "not exposed by this machine")
 
 
 def text_of(path: Path) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from runners.core.units import listing
 from runners.machine.topology import Core, format_cpu_list, parse_cpu_list
 
-Roles = Mapping[str, Sequence[int]]
+CpusOfRoles = Mapping[str, Sequence[int]]
 """Role → its CPUs."""
 
 _MOST_NAMED = 3
@@ -68,7 +68,7 @@ def explained(plan: PinningPlan, cores: Sequence[Core], given: Mapping[str, str]
     return replace(plan, why=_reasons(plan.roles, cores, given), threats=tuple(text for text in found if text))
 
 
-def _reasons(roles: Roles, cores: Sequence[Core], given: Mapping[str, str]) -> dict[str, str]:
+def _reasons(roles: CpusOfRoles, cores: Sequence[Core], given: Mapping[str, str]) -> dict[str, str]:
     """Return role → why it has these CPUs."""
     found = {
         "server": f"{_described(roles['server'], cores)}, so that the load generator gets as many cores or more",
@@ -86,7 +86,7 @@ def _reasons(roles: Roles, cores: Sequence[Core], given: Mapping[str, str]) -> d
     return found
 
 
-def _threats(roles: Roles, cores: Sequence[Core]) -> list[str]:
+def _threats(roles: CpusOfRoles, cores: Sequence[Core]) -> list[str]:
     """Return what the plan could not avoid, each a sentence: shared CPUs and cores, and cores that differ or are far apart."""
     servers, generator = cores_of(roles["server"], cores), cores_of(roles["generator"], cores)
     measured = [role for role in roles if role != "housekeeping"]
@@ -110,7 +110,7 @@ def _threats(roles: Roles, cores: Sequence[Core]) -> list[str]:
     return found
 
 
-def sharing(roles: Roles) -> str:
+def sharing(roles: CpusOfRoles) -> str:
     """Return which roles share the load generator's CPUs, as a sentence; empty where none does."""
     shared = {
         role: common
@@ -126,7 +126,7 @@ def sharing(roles: Roles) -> str:
     )
 
 
-def _split_cores(roles: Roles, cores: Sequence[Core]) -> str:
+def _split_cores(roles: CpusOfRoles, cores: Sequence[Core]) -> str:
     """Return the threat that the SMT siblings of a core measure different things; empty where none do."""
     measured = {role: set(cpus) for role, cpus in roles.items() if role != "housekeeping"}
     split = {
@@ -141,12 +141,12 @@ def _split_cores(roles: Roles, cores: Sequence[Core]) -> str:
     return f"The hardware threads of one core have different roles: {names} share the execution units of CPU {cpus}."
 
 
-def _shares(roles: Roles, role: str) -> str:
+def _shares(roles: CpusOfRoles, role: str) -> str:
     same = set(roles[role]) == set(roles["generator"])
     return "too few cores for its own: it shares those of the load generator" if same else ""
 
 
-def _beside_servers(roles: Roles, cores: Sequence[Core]) -> str:
+def _beside_servers(roles: CpusOfRoles, cores: Sequence[Core]) -> str:
     """Return how the load generator's caches relate to the servers'."""
     own, servers = ({core.l3 for core in cores_of(roles[role], cores)} for role in ("generator", "server"))
     if None in own | servers:

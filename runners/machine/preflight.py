@@ -17,11 +17,11 @@ import psutil
 from runners.core.errors import WrkbookError
 from runners.core.units import PERCENT, amount
 from runners.machine import preflight as activity, processor, resources
-from runners.machine.facts import Finding, Level, not_exposed, numbers_in, text_of
+from runners.machine.facts import Level, PreflightItem, not_exposed, numbers_in, text_of
 from runners.machine.pinning import plan_pinning
 from runners.machine.topology import Core, format_cpu_list
 
-__all__ = ["Finding", "Level", "measured_cpus", "preflight"]
+__all__ = ["Level", "PreflightItem", "measured_cpus", "preflight"]
 
 _DATA_LEAST_BYTES = 100 * 2**20
 _DATA_WANTED_BYTES = 2**30
@@ -34,7 +34,7 @@ def preflight(
     *,
     root: Path = Path("/"),
     interval_s: float = 1.0,
-) -> list[Finding]:
+) -> list[PreflightItem]:
     """Return all findings; load and steal are counted for `interval_s`.
 
     Parameters
@@ -136,29 +136,29 @@ def parse_cpu_ticks(text: str) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def steal(before: Activity, after: Activity, measured: Collection[int]) -> Finding:
+def steal(before: Activity, after: Activity, measured: Collection[int]) -> PreflightItem:
     """Check the share of the measured CPUs' time that the hypervisor took."""
     shares = _shares(before, after, measured, (_STEAL,))
     if not shares:
         return not_exposed("steal")
     detail = f"{_told(shares)} given to others by the hypervisor"
     if _mean(shares) <= _TOLERANCE:
-        return Finding("steal", "good", detail)
+        return PreflightItem("steal", "good", detail)
     remedy = "measure at a quieter time, or on an instance with dedicated cores; else with more blocks: --budget 30"
-    return Finding("steal", "advice", detail, remedy)
+    return PreflightItem("steal", "advice", detail, remedy)
 
 
-def other_load(before: Activity, after: Activity, measured: Collection[int]) -> Finding:
+def other_load(before: Activity, after: Activity, measured: Collection[int]) -> PreflightItem:
     """Check the share of the measured CPUs' time that other programs used, and name the busiest."""
     shares = _shares(before, after, measured, _BUSY)
     if not shares:
         return not_exposed("other load")
     detail = f"{_told(shares)} used by others"
     if _mean(shares) <= _TOLERANCE:
-        return Finding("other load", "good", detail)
+        return PreflightItem("other load", "good", detail)
     busiest = _busiest(before, after)
     names = ", ".join(f"{name} (pid {pid}, {amount(share, PERCENT)} of a CPU)" for pid, name, share in busiest)
-    return Finding(
+    return PreflightItem(
         "other load",
         "advice",
         f"{detail}; busiest: {names or 'no process that could be seen'}",

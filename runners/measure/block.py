@@ -60,10 +60,10 @@ def measure_block(
             )
         for trial in trials.values():
             trial.backend = backends.get(trial.service.backend or "")
-        # In a fresh design each cell has a port of its own, to which no closed connection still holds a client's port.
-        launches_count = len(trials if settings.design.fresh else {cell.system for cell in trials})
+        # With a process per cell each has a port of its own, to which no closed connection still holds a client's port.
+        launches_count = len(trials if settings.design.process_per_cell else {cell.system for cell in trials})
         ports = stack.enter_context(roles.hold_ports(launches_count, backends=False))
-        if settings.design.fresh:
+        if settings.design.process_per_cell:
             for trial, port in zip(_in_order(settings, number, 0, trials), ports, strict=True):
                 _measure(settings, number, {trial.cell: trial}, [port], step)
         else:
@@ -81,14 +81,14 @@ def _measure(
     settings: BlockSettings, number: int, trials: dict[Cell, Trial], ports: list[int], step: Callable[[str], None]
 ) -> None:
     """Launch the systems of some trials, each on one of `ports`, measure the windows of all, interleaved, and end the systems."""
-    fresh, visits = settings.design.fresh, settings.profile.windows_count
+    process_per_cell, visits = settings.design.process_per_cell, settings.profile.windows_count
     with ExitStack() as stack:
         systems = dict.fromkeys(cell.system for cell in trials)
         for system, port in zip(systems, ports, strict=True):
             _launch([trial for cell, trial in trials.items() if cell.system == system], settings, port, stack)
         for trial in trials.values():
             trial.verify(settings, "before")
-            if fresh:
+            if process_per_cell:
                 trial.remember_memory(settings, "before")
         primed: set[System] = set()
         for visit in range(visits):
@@ -113,7 +113,7 @@ def _measure(
                 trial.measure(settings, PERCENTILES_WINDOW)
         _search(settings, number, [trial for cell, trial in trials.items() if cell.searches], primed, step)
         for trial in trials.values():
-            if fresh:
+            if process_per_cell:
                 trial.remember_memory(settings, "after")
             trial.verify(settings, "after")
 

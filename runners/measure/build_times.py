@@ -58,14 +58,14 @@ def build_times(server: Server, image: Image, cpus: list[int]) -> dict[str, Any]
         shutil.copytree(server.folder, source)
         compiled.mkdir()
         try:
-            found["cold_s"] = _build(server, image, cpus, folder, fresh=True)
-            found["warm_s"] = _build(server, image, cpus, folder, fresh=True)
+            found["cold_s"] = _build(server, image, cpus, folder, clean=True)
+            found["warm_s"] = _build(server, image, cpus, folder, clean=True)
             changed = changed_file(source)
             if changed is not None:
                 with changed.open("a", encoding="utf-8") as file:
                     file.write(f"\n{_COMMENTS[changed.suffix]} changed\n")
                 found["changed"] = changed.relative_to(source).as_posix()
-                found["incremental_s"] = _build(server, image, cpus, folder, fresh=False)
+                found["incremental_s"] = _build(server, image, cpus, folder, clean=False)
             found["output_bytes"] = output_bytes(folder / "build")
         except WrkbookError as error:
             found["failure"] = error.problem
@@ -84,7 +84,7 @@ def clean_build_s(server: Server, image: Image, cpus: list[int]) -> float:
         folder = Path(temporary)
         shutil.copytree(server.folder, folder / "src")
         (folder / "compiled").mkdir()
-        return _build(server, image, cpus, folder, fresh=True)
+        return _build(server, image, cpus, folder, clean=True)
 
 
 def changed_file(source: Path) -> Path | None:
@@ -106,10 +106,10 @@ def output_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in own)
 
 
-def _build(server: Server, image: Image, cpus: list[int], folder: Path, *, fresh: bool) -> float:
-    """Seconds of one build of the copy in `folder`; `fresh`: into an empty folder."""
+def _build(server: Server, image: Image, cpus: list[int], folder: Path, *, clean: bool) -> float:
+    """Seconds of one build of the copy in `folder`; `clean`: into an empty folder."""
     output, cache = folder / "build", cache_folder() / "build-cache"
-    if fresh:
+    if clean:
         shutil.rmtree(output, ignore_errors=True)
         output.mkdir()
     cache.mkdir(exist_ok=True)

@@ -136,7 +136,7 @@ def relay_notes(artifact: Artifact) -> RelayNotes | None:
 def _try_relaying(artifact: Artifact, cpus: Sequence[int]) -> list[Finding]:
     """Try all cases on a proxy and return the required ones that it failed; the others become its notes."""
     with (
-        proxy_rig.Backend() as backend,
+        proxy_rig.RigBackend() as backend,
         hold_ports(1) as (port,),
         process_of(artifact, port, cpus, backend.port) as process,
     ):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from runners.contract.data import Style
+from runners.contract.data import BodyStyle
 from runners.core.errors import WrkbookError
 from runners.core.parameter_values import ALL
 from runners.core.parameters import Parameters, Profile
@@ -40,14 +40,14 @@ class Cell:
 class Design:
     """The cells of an experiment, in the order in which they are shown.
 
-    `compared` are the workloads of the question; `floor` names the one that shows the cost of everything but the question. In a `fresh`
-    design each cell has a process of its own, so that its memory is its own. `pairs` are (now, before): a slowdown of each is decided.
+    `compared` are the workloads of the question; `floor` names the one that shows the cost of everything but the question. With
+    `process_per_cell` the memory of a process is that of one cell. `pairs` are (now, before): a slowdown of each is decided.
     """
 
     cells: tuple[Cell, ...]
     compared: tuple[Workload, ...]
     floor: str | None = None
-    fresh: bool = False
+    process_per_cell: bool = False
     pairs: tuple[tuple[System, System], ...] = ()
 
     @property
@@ -82,7 +82,7 @@ def design(
     counts: Sequence[int] = (20,),
     shapes: Sequence[LoadProfile] = (LoadProfile(),),
     own_shapes: Mapping[str, Sequence[LoadProfile]] = MappingProxyType({}),
-    fresh: bool = False,
+    process_per_cell: bool = False,
     only: Collection[tuple[str, str]] = (),
     same_servers: bool = False,
 ) -> Design:
@@ -156,7 +156,7 @@ def design(
         cells += [Cell(build, workload) for workload in WORKLOADS[floor].variants(sizes) for build in builds]
     # What is searched has no throughput to compare.
     ranked = tuple(each for each in compared if not each.shape.objectives)
-    return Design(tuple(cells), ranked, floor, fresh, tuple((system.plain, system) for system in earlier))
+    return Design(tuple(cells), ranked, floor, process_per_cell, tuple((system.plain, system) for system in earlier))
 
 
 def side_by_side(cells: Iterable[Cell]) -> list[list[Cell]]:
@@ -227,7 +227,7 @@ class BlockSettings:
     profile: Profile
     connections: int
     threads: int
-    body_style: Style
+    body_style: BodyStyle
     seed: int
     nonconforming: frozenset[str] = frozenset()
     generator: str = "wrk"

@@ -206,7 +206,7 @@ def measured_capacities(
         When no system of a workload has a number.
     """
     kept = tuple(cell for cell in cells if cell.system.build not in settings.nonconforming)
-    pilot = replace(settings, design=replace(settings.design, cells=kept, fresh=False), profile=profile)
+    pilot = replace(settings, design=replace(settings.design, cells=kept, process_per_cell=False), profile=profile)
     found: dict[str, dict[str, float]] = {cell.workload.base_label: {} for cell in cells}
     labels = {cell.workload.label: cell.workload.base_label for cell in cells}
     for record in measure_block(pilot, 0, (), lambda _: None):

@@ -23,7 +23,7 @@ from runners.core.units import format_duration
 from runners.machine import processor
 from runners.machine.pinning import plan_pinning
 from runners.machine.pinning_plan import PinningPlan
-from runners.machine.preflight import Finding, measured_cpus, preflight
+from runners.machine.preflight import PreflightItem, measured_cpus, preflight
 from runners.machine.resources import disk
 from runners.machine.speed_probe import SpeedProbes
 from runners.machine.topology import LSTOPO_PACKAGE, Core
@@ -44,7 +44,7 @@ _IMAGE_LEAST_BYTES, _IMAGE_WANTED_BYTES = int(4.5 * _GIB), 8 * _GIB
 _BUILDS_LEAST_BYTES, _BUILDS_WANTED_BYTES = _GIB // 4, _GIB
 _FIRST_SAMPLE_TIMEOUT_S = 2.0
 _OF_CORES = ("CPUs", "NUMA", "SMT")
-_NOT_READ = Finding(
+_NOT_READ = PreflightItem(
     "CPUs",
     "advice",
     "not planned: hwloc, which reads the topology, is in the image, and that is not made yet",
@@ -56,11 +56,11 @@ _NOT_READ = Finding(
 class Diagnosis:
     """The findings and the pinning plan; no plan where there are too few CPUs."""
 
-    findings: list[Finding]
+    findings: list[PreflightItem]
     plan: PinningPlan | None
 
     @property
-    def problems(self) -> list[Finding]:
+    def problems(self) -> list[PreflightItem]:
         """Return the findings that prevent measuring."""
         return [finding for finding in self.findings if finding.level == "problem"]
 
@@ -85,7 +85,7 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def ensure_measurable(problems: Sequence[Finding]) -> None:
+def ensure_measurable(problems: Sequence[PreflightItem]) -> None:
     """Raise an error that names the problems, with their remedies, where there are any.
 
     Raises
@@ -107,7 +107,7 @@ def diagnose(interval_s: float = 1.0, affinity: Collection[int] = ()) -> Diagnos
     try:
         topology = topology_at_hand()
     except WrkbookError as error:
-        topology, unread = None, Finding("CPUs", "problem", error.problem, error.remedy)
+        topology, unread = None, PreflightItem("CPUs", "problem", error.problem, error.remedy)
     if topology is None:
         # Without siblings, caches and kinds there is no plan; load and speed are those of all CPUs.
         found = _machine([Core((cpu,)) for cpu in sorted(cpus)], interval_s)
@@ -121,7 +121,7 @@ def diagnose(interval_s: float = 1.0, affinity: Collection[int] = ()) -> Diagnos
     return Diagnosis([*_machine(cores, interval_s), *_sandbox_and_image()], plan)
 
 
-def _machine(cores: Sequence[Core], interval_s: float) -> list[Finding]:
+def _machine(cores: Sequence[Core], interval_s: float) -> list[PreflightItem]:
     """The preflight, and how fast the measured CPUs were meanwhile."""
     measured = evenly_spread(sorted(measured_cpus(cores)), 2 * MOST_PROBES)
     with SpeedProbes(measured) as probes:
@@ -133,30 +133,30 @@ def _machine(cores: Sequence[Core], interval_s: float) -> list[Finding]:
         return [*findings, processor.speed(probes.shares(start_s, time.monotonic()))]
 
 
-def _sandbox_and_image() -> list[Finding]:
+def _sandbox_and_image() -> list[PreflightItem]:
     """Return findings about the sandbox and the disk space for the image."""
     try:
         ready, cache = image_for(Catalogue()).ready, cache_folder()
     except OSError as error:
         remedy = "set XDG_CACHE_HOME to a folder that you may write"
-        return [sandbox(image_ready=False), Finding("disk for the image", "problem", str(error), remedy)]
+        return [sandbox(image_ready=False), PreflightItem("disk for the image", "problem", str(error), remedy)]
     least, wanted = (_BUILDS_LEAST_BYTES, _BUILDS_WANTED_BYTES) if ready else (_IMAGE_LEAST_BYTES, _IMAGE_WANTED_BYTES)
     return [sandbox(image_ready=ready), disk("disk for the image", cache, least, wanted)]
 
 
-def sandbox(*, image_ready: bool) -> Finding:
+def sandbox(*, image_ready: bool) -> PreflightItem:
     """Return the finding about sandboxes and, if it is not made yet, the image; nothing is installed."""
     try:
         if missing := host.missing_packages():
             command = " ".join(host.install_command(missing))
             detail = f"not tried: {', '.join(missing)} missing; the first run installs what is missing"
-            return Finding("sandbox", "advice", detail, f"or now: {command}")
+            return PreflightItem("sandbox", "advice", detail, f"or now: {command}")
         host.check_sandbox()
         if not image_ready:
             host.ensure_unshare()
     except WrkbookError as error:
-        return Finding("sandbox", "problem", error.problem, error.remedy)
-    return Finding("sandbox", "good", "can be made")
+        return PreflightItem("sandbox", "problem", error.problem, error.remedy)
+    return PreflightItem("sandbox", "good", "can be made")
 
 
 def with_preflight(seen: MachineSurvey, affinity: Collection[int]) -> MachineSurvey:

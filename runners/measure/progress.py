@@ -32,7 +32,7 @@ _CONFIRMATIONS_COUNT = 3
 
 
 @dataclass
-class Progress:
+class RunProgress:
     """The progress of a run: its valid `windows`, and the (system, workload) of trials that only the machine has made void.
 
     `capacities` holds the largest rate that each launch's search found under each objective.
@@ -55,7 +55,7 @@ class Progress:
             if failure.stage not in _NOT_THE_SYSTEMS:
                 cell = cell_of(self.settings.design, record)
                 # A process of its own: what many connections do to it says nothing of how it does with few.
-                self.failures[cell if self.settings.design.fresh else cell.system] += 1
+                self.failures[cell if self.settings.design.process_per_cell else cell.system] += 1
             return
         if record.shape.objectives and record.shape.rate_rps is None:
             self.add_search(record)
@@ -78,7 +78,7 @@ class Progress:
 
     @property
     def excluded(self) -> set[System | Cell]:
-        """Systems that do not conform, or failed too often to be tried again; in a fresh design, single cells that did."""
+        """Systems that do not conform, or failed too often to be tried again; with a process per cell, single cells that did."""
         failing = {system for system, count in self.failures.items() if count >= _FAILURES_TOLERATED}
         return failing | {
             system for system in self.settings.design.systems if system.build in self.settings.nonconforming
@@ -141,8 +141,8 @@ def cell_of(design: Design, record: TrialRecord) -> Cell:
     return next(cell for cell in design.cells if (cell.system.name, cell.workload.label) == names)
 
 
-def confirmation(progress: Progress) -> BlockSettings:
-    """Return the settings of a block that confirms the capacities found: three windows of each on fresh launches.
+def confirmation(progress: RunProgress) -> BlockSettings:
+    """Return the settings of a block that confirms the capacities found: three windows of each on new launches.
 
     The rate is the low end of the interval over launches, at least 80 % of the estimate.
     """

@@ -19,7 +19,7 @@ from runners.measure.window import in_one_piece
 from runners.systems.backend import FIRST_BACKEND_PORT, Backend
 from runners.systems.build import Artifact
 from runners.systems.host import wait_for_ports
-from runners.systems.manifest_tables import Service
+from runners.systems.manifest_tables import ServedWorkload
 from runners.systems.process import ServerProcess
 from runners.systems.sandbox import ensure_cpus
 from runners.systems.sockets import FIRST_PORT, hold_ports
@@ -61,7 +61,12 @@ class Roles(Protocol):
         """Return what the processes of a server hold at this moment."""
 
     def respond(
-        self, url: str, service: Service, body: bytes | None, parameters: Mapping[str, str] | None, count: int | None
+        self,
+        url: str,
+        service: ServedWorkload,
+        body: bytes | None,
+        parameters: Mapping[str, str] | None,
+        count: int | None,
     ) -> Probe:
         """Send a good request from where the load will come from, and compare the response with the contract."""
 
@@ -97,7 +102,12 @@ class OneMachine:
         return memory(cast("OnThisMachine", process).pids)
 
     def respond(
-        self, url: str, service: Service, body: bytes | None, parameters: Mapping[str, str] | None, count: int | None
+        self,
+        url: str,
+        service: ServedWorkload,
+        body: bytes | None,
+        parameters: Mapping[str, str] | None,
+        count: int | None,
     ) -> Probe:
         """Send a good request and compare the response with the contract."""
         return quick_check(url, service, body, parameters, count)

@@ -18,7 +18,7 @@ from runners.core.units import format_duration, format_half_width, format_second
 from runners.measure.block import measure_block
 from runners.measure.design import BlockSettings, Cell, Design
 from runners.measure.load import expected_ramp_up_s, window_seconds
-from runners.measure.progress import Progress, confirmation
+from runners.measure.progress import RunProgress, confirmation
 from runners.measure.trial import can_be_suspended, sliced
 from runners.stats.verdicts import blocks_needed
 from runners.store.ledger import Run
@@ -54,12 +54,12 @@ def measure(
     An interrupted run goes on after its last whole block.
 
     What the machine has invalidated in all blocks is measured again while the budget lasts, up to four times, each after a longer pause:
-    everything else that does the same work with it, too, since ratios are of the same blocks. `parse` is that of :class:`Progress`.
+    everything else that does the same work with it, too, since ratios are of the same blocks. `parse` is that of :class:`RunProgress`.
     Progress goes to standard error, which notebooks show too, as a :class:`StatusLine`. What `./wrkbook serve` runs beside it is named
     there once.
     """
     profile, design, warned = settings.profile, settings.design, False
-    progress, done = Progress(settings, parse), 0
+    progress, done = RunProgress(settings, parse), 0
     for record in run.trials():
         progress.add(record)
         done = max(done, record.block)
@@ -135,12 +135,12 @@ def block_seconds(design: Design, profile: Profile, connections: int) -> float:
     ports_count, cells_s = client_ports().count, 0.0
     for cell in design.cells:
         count = cell.workload.shape.connections or connections
-        slices = profile.slice_s > 0 and not design.fresh and can_be_suspended(cell.workload, count)
+        slices = profile.slice_s > 0 and not design.process_per_cell and can_be_suspended(cell.workload, count)
         wanted_s = cell.workload.shape.window_s or profile.window_s
         window_s = window_seconds(wanted_s, count) + expected_ramp_up_s(count, ports_count) + _WINDOW_OVERHEAD_S
         windows_count = SEARCH_WINDOWS if cell.searches else profile.windows_count + slices
         cells_s += profile.warmup_s + windows_count * window_s
-    if design.fresh:
+    if design.process_per_cell:
         return cells_s + len(design.cells) * (_LAUNCH_S + profile.priming_s)
     return cells_s + len(design.systems) * profile.priming_s
 

@@ -118,7 +118,7 @@ class RunPlan:
         A process of its own has one window: launches are the sample, and the ramp-up takes its time.
         """
         profile = self.parameters.profile_of(self.profiles)
-        profile = replace(profile, windows_count=1) if self.design.fresh else profile
+        profile = replace(profile, windows_count=1) if self.design.process_per_cell else profile
         windows = self.run.read().windows if self.run.exists else None
         return replace(profile, **windows.model_dump()) if windows else profile
 
@@ -132,7 +132,7 @@ def plan_run(
     delays_ms: Sequence[int] = DELAYS_MS,
     shapes: Sequence[LoadProfile] = (),
     fixed_rate_loads: Sequence[FixedRateLoad] = (),
-    fresh: bool = False,
+    process_per_cell: bool = False,
     only: Collection[tuple[str, str]] = (),
     batch_sizes: Sequence[int] = (),
     idle_s: float = 0.0,
@@ -174,7 +174,7 @@ def plan_run(
                 counts=parameters.counts,
                 shapes=[*own_loads, *profiles_at_rate],
                 own_shapes=own_load_shapes(fits),
-                fresh=fresh,
+                process_per_cell=process_per_cell,
                 only=only,
                 same_servers=same_servers,
             ),

@@ -112,7 +112,7 @@ def with_server_cpus(design: Design, steps: CpuSteps, server_threads: str) -> De
             on_count = replace(workload, shape=own)
             cells += [Cell(cell.system, on_count) for cell in design.cells if cell.workload == workload]
             compared += [on_count] if workload in design.compared else []
-    return replace(design, cells=tuple(cells), compared=tuple(compared), fresh=True)
+    return replace(design, cells=tuple(cells), compared=tuple(compared), process_per_cell=True)
 
 
 def most_threads(design: Design, pinning: PinningPlan) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.core.errors import WrkbookError
-from runners.machine.facts import Finding
+from runners.machine.facts import PreflightItem
 from runners.machine.pinning import plan_pinning, plan_with_backend
 from runners.machine.pinning_plan import PinningPlan
 from runners.machine.topology import LSTOPO, LSTOPO_PACKAGE, Core, Topology, format_cpu_list, parse_topology
@@ -98,7 +98,7 @@ class RecordedMachine:
     topology: Topology
     plan: PinningPlan
     with_backend: PinningPlan
-    problems: tuple[Finding, ...] = ()
+    problems: tuple[PreflightItem, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the machine, the plans, and the roles of each CPU, for programs."""

@@ -20,7 +20,7 @@ from runners.measure.capacity_search import CapacitySearch
 from runners.measure.design import Cell
 from runners.measure.launched import Launched
 from runners.measure.load import LEAST_WATCHED, MOST_WARM_UP_CONNECTIONS, LoadTarget, window_seconds
-from runners.systems.manifest_tables import Service
+from runners.systems.manifest_tables import ServedWorkload
 
 if TYPE_CHECKING:
     from runners.measure.design import BlockSettings
@@ -36,7 +36,7 @@ class Trial:
     """
 
     cell: Cell
-    service: Service
+    service: ServedWorkload
     record: TrialRecord
     request: Request
     folder: Path
@@ -196,7 +196,7 @@ class Trial:
 
 def sliced(settings: BlockSettings, cell: Cell) -> bool:
     """Return whether a cell's windows are measured in time slices with those of other cells."""
-    if not settings.profile.slice_s or settings.design.fresh:
+    if not settings.profile.slice_s or settings.design.process_per_cell:
         return False
     workload = cell.workload
     service = settings.artifacts[cell.system.build].server.service(workload.name, cell.system.codec)

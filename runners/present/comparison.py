@@ -15,7 +15,7 @@ from runners.present.kit.frames import (
     ordered,
     workload_title,
 )
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.throughput import tables
 
 _VERDICTS = tables.VERDICTS | {"not ranked": ("– not ranked", "name")}
@@ -27,14 +27,17 @@ _SIDES = {"": "", "at most": "≤ ", "at least": "≥ ", "unknown": ""}
 def what_changed(differences: Sequence[Difference]) -> Fragment:
     """Everything that the records of both runs state differently; what should have been the same comes first."""
     groups = [
-        Group(title, [[Cell(each.field), Cell(each.a, kind="long"), Cell(each.b, kind="long")] for each in rows])
+        Group(
+            title,
+            [[TableCell(each.field), TableCell(each.a, kind="long"), TableCell(each.b, kind="long")] for each in rows],
+        )
         for title, rows in (
             ("Not measured alike", [each for each in differences if not each.allowed]),
             ("What was changed", [each for each in differences if each.allowed]),
         )
         if rows
     ]
-    nothing = [Group("", [[Cell("nothing that the records hold"), Cell("–"), Cell("–")]])]
+    nothing = [Group("", [[TableCell("nothing that the records hold"), TableCell("–"), TableCell("–")]])]
     return table("What differs between the two runs", [("fact", ""), ("A", ""), ("B", "")], groups or nothing)
 
 
@@ -56,28 +59,28 @@ def compared(found: BeforeAfter) -> Fragment:
     return table("Throughput, service time and cost of both runs", heads, groups)
 
 
-def _row(row: Mapping[str, object]) -> list[Cell]:
+def _row(row: Mapping[str, object]) -> list[TableCell]:
     verdict = _said(str(row["verdict"]))
     words, kind = _VERDICTS.get(verdict, (verdict, ""))
     muted, (limited_a, limited_b) = row["system"] == CONTROL, _AT_LEAST[str(row["bound"])]
     note = "A/A control" if muted else "server unchanged" if row["unchanged"] else ""
     return [
-        Cell(str(row["system"]), note, "muted" if muted else ""),
+        TableCell(str(row["system"]), note, "muted" if muted else ""),
         tables.estimate(row, "a_rps", RATES, limited_a),
         tables.estimate(row, "b_rps", RATES, limited_b),
         _ratio(row, "ratio", _SIDES[str(row["bound"])]),
-        Cell(words, kind="muted name" if muted else kind),
+        TableCell(words, kind="muted name" if muted else kind),
         _ratio(row, "p99_ratio"),
         _ratio(row, "cpu_ratio"),
     ]
 
 
-def _ratio(row: Mapping[str, object], name: str, side: str = "") -> Cell:
+def _ratio(row: Mapping[str, object], name: str, side: str = "") -> TableCell:
     value, low, high = (float(str(row[f"{name}{part}"])) for part in ("", "_low", "_high"))
     if pd.isna(value):
-        return Cell("–", "not estimable", "muted")
+        return TableCell("–", "not estimable", "muted")
     text, interval = quantity_parts(value, low, high, RATIOS)
-    return Cell(side + text, interval)
+    return TableCell(side + text, interval)
 
 
 def _said(verdict: str) -> str:

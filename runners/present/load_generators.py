@@ -15,7 +15,7 @@ from runners.analyse.results import Results
 from runners.core.load import LATE_S, PACED_S
 from runners.core.records import PERCENTILES
 from runners.core.units import PERCENT, RATES, TIMES, amount, format_duration, listing, quantity_parts
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.kit.theme import HUES, QUIET, Chart, panels, themed
 from runners.present.kit.wording import Narrative
 from runners.stats.histograms import EVERY_S, STALL_S, stalled_response_s
@@ -34,8 +34,8 @@ def driven(results: Results) -> Fragment:
         rate, interval = quantity_parts(
             row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES
         )
-        cells = [Cell(row["generator"], kind="name"), Cell(rate, interval)]
-        cells.append(Cell(amount(row["generator_busy_fraction"], PERCENT)))
+        cells = [TableCell(row["generator"], kind="name"), TableCell(rate, interval)]
+        cells.append(TableCell(amount(row["generator_busy_fraction"], PERCENT)))
         rows.append([*cells, *_pacing(pacing.loc[row["generator"]] if row["generator"] in pacing.index else None)])
     heads = [("load generator", ""), ("drives", "95 % interval"), ("its CPUs", "busy"), ("at a rate of", "")]
     heads += [(f"≤ {amount(PACED_S, TIMES)} late", "share of the sends"), ("99 % of sends", "late by at most")]
@@ -43,11 +43,11 @@ def driven(results: Results) -> Fragment:
     return table(f"Load generators against {CEILING_OF}", heads, [Group("", rows)])
 
 
-def _pacing(row: pd.Series | None) -> list[Cell]:
+def _pacing(row: pd.Series | None) -> list[TableCell]:
     if row is None:
-        return [Cell("has no schedule", kind="muted"), *[Cell("–", kind="muted")] * 3]
-    late = [Cell(amount(row["on_time_fraction"], PERCENT)), Cell(amount(row["late_p99_s"], TIMES))]
-    return [Cell(amount(row["offered_rps"], RATES)), *late, Cell(amount(row["late_fraction"], PERCENT))]
+        return [TableCell("has no schedule", kind="muted"), *[TableCell("–", kind="muted")] * 3]
+    late = [TableCell(amount(row["on_time_fraction"], PERCENT)), TableCell(amount(row["late_p99_s"], TIMES))]
+    return [TableCell(amount(row["offered_rps"], RATES)), *late, TableCell(amount(row["late_fraction"], PERCENT))]
 
 
 def truth(results: Results) -> Fragment:
@@ -57,10 +57,10 @@ def truth(results: Results) -> Fragment:
         return _ONE_ONLY
     rows = [
         [
-            Cell(row["system"], kind="name"),
-            Cell(row["generator"], "open loop" if row["open_loop"] else "closed loop", "words"),
-            Cell(row["statistic"]),
-            Cell(amount(row["known_s"], TIMES)),
+            TableCell(row["system"], kind="name"),
+            TableCell(row["generator"], "open loop" if row["open_loop"] else "closed loop", "words"),
+            TableCell(row["statistic"]),
+            TableCell(amount(row["known_s"], TIMES)),
             *_measured(row["measured_s"], row["known_s"]),
         ]
         for row in found.sort_values(["system", "generator", "known_s"]).to_dict("records")
@@ -69,10 +69,10 @@ def truth(results: Results) -> Fragment:
     return table("Response times that are known by calculation", heads, [Group("", rows)])
 
 
-def _measured(measured_s: float, known_s: float) -> list[Cell]:
+def _measured(measured_s: float, known_s: float) -> list[TableCell]:
     if pd.isna(measured_s):
-        return [Cell("not known", kind="muted"), Cell("–", kind="muted")]
-    return [Cell(amount(measured_s, TIMES)), Cell(f"{measured_s / known_s - 1:+.1%}")]
+        return [TableCell("not known", kind="muted"), TableCell("–", kind="muted")]
+    return [TableCell(amount(measured_s, TIMES)), TableCell(f"{measured_s / known_s - 1:+.1%}")]
 
 
 def sentences(results: Results) -> list[str]:

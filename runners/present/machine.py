@@ -13,7 +13,7 @@ from runners.core.run_manifest import CoreFacts, MachineSurvey, PreflightFinding
 from runners.core.units import PERCENT, TIMES, amount, listing, quantity_parts
 from runners.machine.topology import format_cpu_list
 from runners.present.kit.frames import measured, without_control
-from runners.present.kit.markup import Box, Cell, Fragment, Frame, Group, map_of, table
+from runners.present.kit.markup import Box, Fragment, Frame, Group, TableCell, map_of, table
 from runners.present.kit.theme import HUES, QUIET, Chart, mixed, panels, themed
 
 ROLE_COLORS = {"server": HUES[0], "generator": HUES[1], "backend": HUES[3], "housekeeping": HUES[2]}
@@ -123,10 +123,10 @@ def preflight(findings: Sequence[PreflightFinding]) -> Fragment:
     rows = sorted(findings, key=lambda finding: -order.index(finding.level))
     lines = [
         [
-            Cell(finding.name, kind="name"),
-            Cell(*_marked(finding.level)),
-            Cell(finding.detail, kind="words"),
-            Cell(finding.remedy, kind="words"),
+            TableCell(finding.name, kind="name"),
+            TableCell(*_marked(finding.level)),
+            TableCell(finding.detail, kind="words"),
+            TableCell(finding.remedy, kind="words"),
         ]
         for finding in rows
     ]
@@ -146,13 +146,13 @@ def delays(results: Results) -> Fragment:
         text, interval = quantity_parts(row["p50_s"], row["p50_low_s"], row["p50_high_s"], TIMES)
         rows.append(
             [
-                Cell(row["system"], kind="name"),
-                Cell(amount(nominal, TIMES)),
-                Cell(text, interval),
-                Cell(amount(row["p50_s"] - nominal, TIMES)),
-                Cell(f"{row['p50_s'] / nominal - 1:+.1%}" if row["p50_s"] > 0 else "–"),
-                Cell(amount(row["p99_s"], TIMES)),
-                Cell(
+                TableCell(row["system"], kind="name"),
+                TableCell(amount(nominal, TIMES)),
+                TableCell(text, interval),
+                TableCell(amount(row["p50_s"] - nominal, TIMES)),
+                TableCell(f"{row['p50_s'] / nominal - 1:+.1%}" if row["p50_s"] > 0 else "–"),
+                TableCell(amount(row["p99_s"], TIMES)),
+                TableCell(
                     f"{row['throughput_rps'] * row['mean_s'] / row['connections'] / (1 - nominal / row['window_s']):.1%}"
                 ),
             ]

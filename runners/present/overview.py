@@ -16,7 +16,7 @@ from runners.core.records import Interval
 from runners.core.units import RATIOS, quantity_parts, system_title
 from runners.present.html import relative_link, render
 from runners.present.kit.frames import ordered
-from runners.present.kit.markup import TEMPLATES, Cell, Fragment, Group, joined, table
+from runners.present.kit.markup import TEMPLATES, Fragment, Group, TableCell, joined, table
 from runners.present.kit.rows import name_rows, point
 from runners.present.kit.theme import Chart, Style, legend, panels, styles, themed
 
@@ -185,7 +185,7 @@ def ratios_table(runs: Sequence[HistoryRun]) -> Fragment:
         )
         rows = [
             [
-                Cell(system_title(name)),
+                TableCell(system_title(name)),
                 *(_cell(own.get(name), name == leader) for leader, own in zip(leaders, found, strict=True)),
             ]
             for name in names
@@ -195,12 +195,12 @@ def ratios_table(runs: Sequence[HistoryRun]) -> Fragment:
     return table("Throughput relative to the leader of the run, 95 % intervals", heads, groups)
 
 
-def _cell(ratio: Ratio | None, leads: bool) -> Cell:
+def _cell(ratio: Ratio | None, leads: bool) -> TableCell:
     if ratio is None:
-        return Cell("leader" if leads else "–", kind="" if leads else "muted")
+        return TableCell("leader" if leads else "–", kind="" if leads else "muted")
     text, interval = quantity_parts(ratio.interval.value, ratio.interval.low, ratio.interval.high, RATIOS)
     side = {"at most": "≤ ", "at least": "≥ "}.get(ratio.bound, "")
-    return Cell(
+    return TableCell(
         side + text,
         f"{'both limited' if ratio.bound == 'unknown' else interval or 'no interval'}, n\u00a0{ratio.blocks_count}",
     )

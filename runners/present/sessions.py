@@ -22,7 +22,7 @@ from runners.core.parameter_values import objective
 from runners.core.project import experiments
 from runners.core.units import RATIOS, quantity, shortlist
 from runners.present.kit.frames import leaders, ordered, without_control, workload_title
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.kit.rows import beside, by_value, log_ticks, name_rows
 from runners.present.kit.svg import mark
 from runners.present.kit.theme import INK, PAPER, QUIET, Chart, Style, mixed, panels, styles, themed
@@ -148,11 +148,11 @@ def _between(row: dict[Any, Any]) -> str:
     return "sessions agree within noise" if between == _NONE else f"sessions vary by {between}"
 
 
-def blocks(row: Mapping[str, Any]) -> Cell:
+def blocks(row: Mapping[str, Any]) -> TableCell:
     """Return the number of blocks of a comparison; below it, that of its sessions and how far they lie apart."""
     count = int(row.get("sessions_count", 1))
     apart = f"{count} sessions, which vary by {100 * row['between_ratio']:.1f} %" if count > 1 else ""
-    return Cell(f"{int(row['blocks_count'])}", apart)
+    return TableCell(f"{int(row['blocks_count'])}", apart)
 
 
 _NONE = "0.0 %"  # beyond what the sessions' own blocks explain
@@ -228,15 +228,15 @@ _STATED = (
 )
 
 
-def _kept(known: pd.DataFrame, title: str, kind: str, pooled: bool) -> list[Cell]:
+def _kept(known: pd.DataFrame, title: str, kind: str, pooled: bool) -> list[TableCell]:
     rows = known[(known["kind"] == kind) & ((known["sessions_count"] >= LEAST_SESSIONS) == pooled)]
     if rows.empty:
         return []
     inside, count = int(rows["inside"].sum()), len(rows)
     sessions = ordered(without_control(rows.rename(columns={"system_a": "system"}))["run_id"])
     return [
-        Cell(title, kind="words"),
-        Cell(f"{inside} of {count}"),
-        Cell(f"{100 * inside / count:.0f} %"),
-        Cell(str(len(sessions)), shortlist(sessions, 2)),
+        TableCell(title, kind="words"),
+        TableCell(f"{inside} of {count}"),
+        TableCell(f"{100 * inside / count:.0f} %"),
+        TableCell(str(len(sessions)), shortlist(sessions, 2)),
     ]

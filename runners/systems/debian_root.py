@@ -67,7 +67,7 @@ def _run(command: list[str], target: Path, title: str) -> None:
     try:
         with StatusLine() as status:
             status.begin(title)
-            progress = Progress()
+            progress = InstallProgress()
             for raw in make.stderr:
                 log.append(raw.decode(errors="replace").rstrip())
                 if step := progress.read(log[-1], time.monotonic()):
@@ -97,7 +97,7 @@ _LINES_A_PACKAGE = 2
 _LEAST_SHARE = 0.05
 
 
-class Progress:
+class InstallProgress:
     """The present step of mmdebstrap and the time that it needs still, by the lines that apt and dpkg print."""
 
     def __init__(self) -> None:

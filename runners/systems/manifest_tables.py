@@ -36,7 +36,7 @@ def _known(name: str) -> str:
 Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]+$", max_length=80)]
 
 
-class Service(Strict):
+class ServedWorkload(Strict):
     """One contract workload that a server serves, under which path, and the server that it needs behind it.
 
     Attributes

@@ -14,7 +14,7 @@ from runners.core.errors import WrkbookError
 from runners.core.records import Hue, System, label_of
 from runners.core.run_manifest import Shade
 from runners.core.workloads import WORKLOADS, check_mixes
-from runners.systems.manifest_tables import NAME, Build, Line, Service, Start, Strict, Variant
+from runners.systems.manifest_tables import NAME, Build, Line, ServedWorkload, Start, Strict, Variant
 
 # Connections that a server keeps to its backend for each of its CPUs, and in all: with more than 24 CPUs fewer for each, so that the
 # systems of a block fit into the backend's limit (max_connections in servers/postgresql/postgresql.conf).
@@ -57,7 +57,7 @@ class Server(Strict):
     build: Build = Build()
     start: Start | None = None
     settings: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*$")
-    serves: list[Service] = Field(default_factory=list)
+    serves: list[ServedWorkload] = Field(default_factory=list)
     variants: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,15}$")], Variant] = Field(default_factory=dict)
     variant: str | None = None
     recording: Server | None = None
@@ -149,7 +149,7 @@ class Server(Strict):
         """Return the codecs of all workloads, in the manifest's order."""
         return list(dict.fromkeys(service.codec for service in self.serves if service.codec))
 
-    def service(self, workload: str, codec: str | None) -> Service | None:
+    def service(self, workload: str, codec: str | None) -> ServedWorkload | None:
         """Return the service for a workload with this codec, else the one that has no codec; None when there is neither."""
         serving = [service for service in self.serves if service.workload == workload]
         for wanted in (codec, None):
@@ -168,7 +168,7 @@ class Server(Strict):
         """Return the systems that this server enters into any comparison."""
         return list(dict.fromkeys(map(self._system, self.serves)))
 
-    def _system(self, service: Service) -> System:
+    def _system(self, service: ServedWorkload) -> System:
         return System(self.name, service.codec, self.variant, earlier=self.earlier)
 
     def shade(self, system: System) -> Shade | None:

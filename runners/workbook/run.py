@@ -47,7 +47,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonReport:
     """Two runs compared: where the report is, and its summary."""
 
     html: Path
@@ -152,7 +152,7 @@ def refresh_index() -> None:
     reports.refresh_index()
 
 
-def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = False) -> list[Comparison]:
+def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = False) -> list[ComparisonReport]:
     """Compare two runs in each experiment that has both, or in the one named; each comparison gets a report.
 
     Raises
@@ -176,7 +176,7 @@ def compare(run_a: str, run_b: str, *, experiment: str = "", anyway: bool = Fals
         summary = read_comparison(target)
         if summary is None:
             raise WrkbookError(f"{COMPARING} wrote no summary", "its notebook must end with runs.publish(…)")
-        found.append(Comparison(write_comparison_report(target, summary), summary))
+        found.append(ComparisonReport(write_comparison_report(target, summary), summary))
         refresh_index()
     return found
 

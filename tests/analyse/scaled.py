@@ -12,7 +12,7 @@ BASE_BYTES, AFTER_START_BYTES = 20_000_000, 12_000_000
 
 
 def trial(block, system, workload, connections, rate, *, per_connection_bytes=5000, errors=0, seen=None, server=None):
-    """One trial of a fresh design; `seen`: the connections that the kernel counted."""
+    """One trial of a cell on a process of its own; `seen`: the connections that the kernel counted."""
     with mock.patch.multiple(synthetic, CONNECTIONS=connections, LOAD=Load(connections, 1, 1.0)):
         label = f"{workload}@{connections}"
         record = synthetic.trial(block, system, label, [rate], status_errors=errors, server=server or system)

@@ -6,7 +6,7 @@ import pytest
 from runners.contract.proxy import cases as relay_cases, rig as relay_rig
 from runners.contract.proxy.cases import CASES
 from runners.contract.proxy.check import check
-from runners.contract.proxy.rig import Backend, Proxy
+from runners.contract.proxy.rig import Proxy, RigBackend
 from tests.contract import fake_relay
 from tests.contract.fake_relay import relay_with
 
@@ -32,7 +32,7 @@ def short_pauses(monkeypatch):
 
 
 def findings(fault=""):
-    with Backend() as backend, relay_with(backend.port, fault) as port:
+    with RigBackend() as backend, relay_with(backend.port, fault) as port:
         return {found.case: found for found in check(Proxy(port, backend, lambda: psutil.Process().memory_info().rss))}
 
 
@@ -73,13 +73,13 @@ def test_a_client_may_be_reset_while_it_still_connects_to_a_proxy_without_a_back
 
     monkeypatch.setattr(relay_cases, "connected", reset_in_connect)
     cases = [case for case in CASES if case.name == RETURNS]
-    with Backend() as backend, relay_with(backend.port) as port:
+    with RigBackend() as backend, relay_with(backend.port) as port:
         assert check(Proxy(port, backend, lambda: 0), cases) == []
     assert list(resets) == []
 
 
 def test_a_proxy_that_is_not_there_fails_everything_without_a_wait():
-    with Backend() as backend:
+    with RigBackend() as backend:
         with relay_with(backend.port) as port:
             pass
         found = check(Proxy(port, backend, lambda: 0))
@@ -88,7 +88,7 @@ def test_a_proxy_that_is_not_there_fails_everything_without_a_wait():
 
 
 def test_a_finding_says_which_case_how_severe_and_what_was_seen():
-    with Backend() as backend, relay_with(backend.port, "drops half-closed connections") as port:
+    with RigBackend() as backend, relay_with(backend.port, "drops half-closed connections") as port:
         cases = [case for case in CASES if case.name == BACKEND_HALF]
         (finding,) = check(Proxy(port, backend, lambda: 0), cases)
     assert str(finding) == f"{BACKEND_HALF} (reported): the connection ended 1048576 bytes before the last of 1048576"

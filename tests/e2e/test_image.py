@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from runners.systems import debian_root
-from runners.systems.debian_root import Progress
+from runners.systems.debian_root import InstallProgress
 from runners.systems.image import Image
 from runners.systems.sandbox import Sandbox
 
@@ -19,7 +19,7 @@ def printed(tmp_path, monkeypatch):
     """The lines that mmdebstrap prints; the cache folder is empty."""
     lines = []
 
-    class Noted(Progress):
+    class Noted(InstallProgress):
         def read(self, line, now_s):
             lines.append(line)
             return super().read(line, now_s)

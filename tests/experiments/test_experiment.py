@@ -47,7 +47,7 @@ def test_a_run_that_was_begun_in_one_piece_or_in_other_slices_goes_on_so(begun):
 
 
 def test_where_each_cell_has_a_process_of_its_own_it_has_one_window_of_a_second_at_least(begun):
-    profile = begun(None, fresh=True).run_plan.profile
+    profile = begun(None, process_per_cell=True).run_plan.profile
     assert (profile.windows_count, profile.window_s) == (1, 1.0)
 
 

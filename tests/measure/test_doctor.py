@@ -13,15 +13,15 @@ import pytest
 from runners.cli import commands
 from runners.core.errors import WrkbookError
 from runners.machine.pinning_plan import PinningPlan
-from runners.machine.preflight import Finding
+from runners.machine.preflight import PreflightItem
 from runners.machine.topology import Core
 from runners.measure import machine_survey
 from runners.measure.machine_survey import Diagnosis, diagnose, sandbox
 from runners.systems import host
 
-GOOD = Finding("memory", "good", "8 GiB available")
-ADVICE = Finding("turbo", "advice", "on", "echo 1 | sudo tee /sys/there")
-PROBLEM = Finding("sandbox", "problem", "forbidden", "as root: sysctl this=1")
+GOOD = PreflightItem("memory", "good", "8 GiB available")
+ADVICE = PreflightItem("turbo", "advice", "on", "echo 1 | sudo tee /sys/there")
+PROBLEM = PreflightItem("sandbox", "problem", "forbidden", "as root: sysctl this=1")
 PLAN = PinningPlan((0,), (1, 2), (3,), why={"server": "one core"}, threats=("It is small.",))
 
 

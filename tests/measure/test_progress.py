@@ -15,15 +15,17 @@ from runners.core.records import LoadProfile
 from runners.core.trial_record import Failure
 from runners.measure.block import _systems_in_time_slices
 from runners.measure.design import connection_shapes, design
-from runners.measure.progress import Progress
+from runners.measure.progress import RunProgress
 from runners.measure.run import _status, blocks_to_stop, measure, windows_in_block
 from runners.systems.catalogue import Catalogue
 
 
-def progress(*, fresh):
+def progress(*, process_per_cell):
     shapes = connection_shapes([20, 10_000])
-    cells = design(Catalogue(), ["json10"], systems=["gin", "net-http"], shapes=shapes, fresh=fresh)
-    return Progress(SimpleNamespace(design=cells, nonconforming=frozenset()), lambda _: [])
+    cells = design(
+        Catalogue(), ["json10"], systems=["gin", "net-http"], shapes=shapes, process_per_cell=process_per_cell
+    )
+    return RunProgress(SimpleNamespace(design=cells, nonconforming=frozenset()), lambda _: [])
 
 
 def failed(system, workload, stage="running"):
@@ -32,7 +34,7 @@ def failed(system, workload, stage="running"):
 
 
 def test_a_system_that_failed_twice_is_not_launched_again():
-    found = progress(fresh=False)
+    found = progress(process_per_cell=False)
     found.add(failed("gin", "json10@10000"))
     assert found.excluded == set()
     found.add(failed("gin", "json10@20"))
@@ -40,7 +42,7 @@ def test_a_system_that_failed_twice_is_not_launched_again():
 
 
 def test_with_processes_of_their_own_only_the_cell_that_failed_twice_is_left_out():
-    found = progress(fresh=True)
+    found = progress(process_per_cell=True)
     for _ in range(2):
         found.add(failed("gin", "json10@10000"))
     found.add(failed("gin", "json10@20"))
@@ -49,7 +51,7 @@ def test_with_processes_of_their_own_only_the_cell_that_failed_twice_is_left_out
 
 @pytest.mark.parametrize("stage", ["backend", "ports"])
 def test_what_is_not_the_system_s_fault_excludes_nobody(stage):
-    found = progress(fresh=True)
+    found = progress(process_per_cell=True)
     for _ in range(3):
         found.add(failed("gin", "json10@10000", stage))
     assert found.excluded == set()
@@ -70,7 +72,7 @@ class Kept:
 
 
 def settings_of(profile):
-    found = progress(fresh=False).settings.design
+    found = progress(process_per_cell=False).settings.design
     return SimpleNamespace(
         design=found, nonconforming=frozenset(), connections=80, profile=profile, percentile_blocks=math.inf
     )
@@ -183,7 +185,7 @@ def test_few_systems_need_more_blocks_before_narrow_intervals_end_a_run(systems,
 
 
 def test_a_void_window_does_not_count_for_the_precision():
-    found = progress(fresh=False)
+    found = progress(process_per_cell=False)
     found.parse = lambda record: [record.row]
     for block in (1, 2, 3):
         for place, name in enumerate(("gin", "net-http")):
@@ -205,7 +207,7 @@ def builds_measured(after_rps, cpu_per_request_s=1.0, control_rps=None, blocks=1
     cells = replace(cells, cells=tuple(marked), pairs=tuple(pairs))
     names = [cell.system.name for cell in cells.cells]
     assert names == ["gin", "gin+pgo", "control"]
-    found = Progress(SimpleNamespace(design=cells, nonconforming=frozenset()), lambda _: [])
+    found = RunProgress(SimpleNamespace(design=cells, nonconforming=frozenset()), lambda _: [])
     wobble = itertools.cycle([0.997, 1.003, 1.0, 1.002])
     for block in range(1, blocks + 1):
         sides = zip(
@@ -240,7 +242,7 @@ def test_a_slowdown_is_decided_when_throughput_and_cpu_time_lie_on_one_side_of_t
 
 
 def test_without_another_build_no_slowdown_is_ever_decided():
-    found = progress(fresh=False)
+    found = progress(process_per_cell=False)
     found.windows = [window(block, name, "json10@20") for block in range(9) for name in ("gin", "net-http")]
     assert not found.decided(0.02)
 

@@ -31,13 +31,13 @@ def test_opening_is_slow_where_more_than_half_of_the_ports_are_needed():
 
 
 def test_a_fresh_block_s_length_knows_of_launches_and_long_windows():
-    def seconds(counts, *, fresh):
+    def seconds(counts, *, process_per_cell):
         shapes = load_shapes(Parameters(**{"connection_counts": counts}))
-        found = design(Catalogue(), ["json10"], systems=["gin"], shapes=shapes, fresh=fresh)
+        found = design(Catalogue(), ["json10"], systems=["gin"], shapes=shapes, process_per_cell=process_per_cell)
         return block_seconds(found, PROFILES["quick"], 80)
 
-    assert seconds([10], fresh=True) > seconds([10], fresh=False)
-    assert seconds([10_000], fresh=True) >= seconds([10], fresh=True) + 2 * 2.0
+    assert seconds([10], process_per_cell=True) > seconds([10], process_per_cell=False)
+    assert seconds([10_000], process_per_cell=True) >= seconds([10], process_per_cell=True) + 2 * 2.0
 
 
 @pytest.fixture

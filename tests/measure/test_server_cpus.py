@@ -55,7 +55,7 @@ def test_one_server_cpu_is_compared_with_those_of_the_load_generator_at_a_fixed_
     assert steps(TWO) == ((1,), (2,))
     found = with_server_cpus(DESIGN, cpu_steps(parameters(), TWO), "1x")
     assert [cell.workload.label for cell in found.cells] == ["ping@1cpu", "ping@levels-1cpu", "ping@levels-2cpus"]
-    assert found.fresh
+    assert found.process_per_cell
 
 
 def test_counts_that_were_given_are_measured_and_those_beyond_the_plan_are_shared():

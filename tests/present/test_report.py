@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from runners.core.records import CONTROL, Interval
 from runners.present.answer import published, said
 from runners.present.kit.decision import LEADERS, OTHERS, Column, decision_table
-from runners.present.kit.markup import Cell
+from runners.present.kit.markup import TableCell
 from runners.present.kit.wording import SMOKE
 from runners.present.limits import MOST_VISIBLE, limits, limits_of
 from runners.present.throughput import report
@@ -216,7 +216,7 @@ def test_sentences_are_shown_once_and_escaped():
 @pytest.mark.parametrize(("smallest_first", "first"), [(False, "b"), (True, "a")])
 def test_a_decision_table_is_sorted_by_value_and_a_missing_one_stands_last(smallest_first, first):
     values = {"c": float("nan"), "a": 1.0, "b": 2.0}
-    columns = [Column("value", "s", {"a": Cell("1"), "b": Cell("2")})]
+    columns = [Column("value", "s", {"a": TableCell("1"), "b": TableCell("2")})]
     text = decision_table("What to choose", values, columns, smallest_first=smallest_first).text
     places = [text.index(f"\n{name}") for name in ("a", "b", "c")]
     assert min(places) == text.index(f"\n{first}")

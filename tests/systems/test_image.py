@@ -13,7 +13,7 @@ from runners.generators.registry import GENERATORS
 from runners.measure.conformance import full_image, image_for, image_to_run
 from runners.systems import debian_root, host, image as images
 from runners.systems.catalogue import Catalogue
-from runners.systems.debian_root import Progress
+from runners.systems.debian_root import InstallProgress
 from runners.systems.image import Image
 
 FOREIGN = Image.of(["chromium"])
@@ -147,7 +147,7 @@ Unpacking g++ (4:14) ...
 
 
 def test_the_steps_of_apt_are_told_with_the_time_that_they_need_still():
-    progress = Progress()
+    progress = InstallProgress()
     told = [progress.read(line, float(second)) for second, line in enumerate(APT.splitlines())]
     assert [step for step in told if step] == [
         "running apt-get update...",
@@ -160,7 +160,7 @@ def test_the_steps_of_apt_are_told_with_the_time_that_they_need_still():
 
 
 def test_without_sizes_nothing_is_made_up():
-    assert Progress().read("Get:1 http://mirror forky/main amd64 libc6 amd64 2.41-1 [500 kB]", 1.0) == ""
+    assert InstallProgress().read("Get:1 http://mirror forky/main amd64 libc6 amd64 2.41-1 [500 kB]", 1.0) == ""
 
 
 def test_of_each_downloaded_package_the_newest_file_is_kept(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from runners.contract.conformance import check
 from runners.contract.proxy.check import check as check_relaying
-from runners.contract.proxy.rig import Backend as ScriptedBackend, Proxy, connected
+from runners.contract.proxy.rig import Proxy, RigBackend, connected
 from runners.measure.sampling import role_sample
 from runners.systems.backend import backends_of
 from runners.systems.build import build
@@ -47,7 +47,7 @@ def settled_output(process):
 
 @pytest.mark.parametrize("name", PROXIES)
 def test_what_is_required_of_a_proxy_holds_and_nothing_is_printed_for_it(launch, name):
-    with ScriptedBackend() as backend, launch(name, backend_port=backend.port) as process:
+    with RigBackend() as backend, launch(name, backend_port=backend.port) as process:
         printed = settled_output(process)
         findings = relay_findings(process, backend)
         assert [str(finding) for finding in findings if finding.severity == "required"] == []
@@ -71,7 +71,7 @@ def test_the_file_of_the_contract_comes_whole_through_the_proxy(launch, artifact
 
 @pytest.mark.parametrize("name", PROXIES)
 def test_it_ends_in_order_with_connections_open_and_shares_its_port_with_no_other(launch, name):
-    with ScriptedBackend() as backend:
+    with RigBackend() as backend:
         process = launch(name, backend_port=backend.port)
         with process:
             pairs = [backend.pair(process.port) for _ in range(5)]
@@ -87,7 +87,7 @@ def test_it_ends_in_order_with_connections_open_and_shares_its_port_with_no_othe
 
 
 def test_netcrusher_has_memory_for_as_many_connections_as_it_keeps_for_half_a_second_after_their_end(launch):
-    with ScriptedBackend() as backend, launch("netcrusher", backend_port=backend.port) as process, ExitStack() as stack:
+    with RigBackend() as backend, launch("netcrusher", backend_port=backend.port) as process, ExitStack() as stack:
         for _ in range(AT_ONCE // BATCH):
             for pair in backend.pairs(process.port, BATCH):
                 stack.enter_context(pair)
@@ -101,7 +101,7 @@ def test_netcrusher_ends_with_its_reactor(artifacts):
     start = plain.server.start.model_copy(update={"command": command})
     small = replace(plain, server=plain.server.model_copy(update={"start": start}))
     (port,) = free_ports(1)
-    with ScriptedBackend() as backend, ServerProcess(small, port, [0], backend.port) as process, ExitStack() as stack:
+    with RigBackend() as backend, ServerProcess(small, port, [0], backend.port) as process, ExitStack() as stack:
         with suppress(OSError):
             for _ in range(100):
                 stack.enter_context(connected(port))
@@ -126,7 +126,7 @@ def test_the_relay_of_the_project_passes_every_case_without_a_word_from_the_sani
     artifact = sanitized(artifacts, sanitizer)
     (port,) = free_ports(1)
     # On one CPU or on two, two threads: what they share is what the thread sanitizer is there for.
-    with ScriptedBackend() as backend, ServerProcess(artifact, port, [0, 1], backend.port) as process:
+    with RigBackend() as backend, ServerProcess(artifact, port, [0, 1], backend.port) as process:
         assert [str(finding) for finding in relay_findings(process, backend)] == []
         open_at_its_end = [backend.pair(port) for _ in range(5)]
         assert process.end() == 0
@@ -137,7 +137,7 @@ def test_the_relay_of_the_project_passes_every_case_without_a_word_from_the_sani
 
 
 def test_the_relay_of_the_project_survives_a_lack_of_descriptors(artifacts):
-    with ScriptedBackend() as backend, ServerProcess(artifacts[RELAY], free_ports(1)[0], [0], backend.port) as process:
+    with RigBackend() as backend, ServerProcess(artifacts[RELAY], free_ports(1)[0], [0], backend.port) as process:
         (pid,) = process.pids
         in_use = psutil.Process(pid).num_fds()
         psutil.Process(pid).rlimit(psutil.RLIMIT_NOFILE, (in_use + 20, in_use + 20))

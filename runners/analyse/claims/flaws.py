@@ -67,13 +67,13 @@ class Flaw(Written):
         return (self.having, self.without) if self.having and self.without else ()
 
 
-class _Register(Written):
+class _FlawRegister(Written):
     flaw: tuple[Flaw, ...]
 
 
 def load_flaws(path: Path = PUBLISHED / "flaws.toml") -> tuple[Flaw, ...]:
     """Return the register; errors as of :func:`runners.analyse.published.read_toml`."""
-    return read_toml(path, _Register).flaw
+    return read_toml(path, _FlawRegister).flaw
 
 
 def effects(flaws: Iterable[Flaw], run: Measured) -> pd.DataFrame:

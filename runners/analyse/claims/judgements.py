@@ -51,14 +51,14 @@ BURSTS = "measured with bursts: half of a burst's queue is in each time"
 RESPONSE_TIMES = "by response times from Poisson arrivals"
 WIDEST_SIZE = 2.0
 
-Verdict = Literal[
+ClaimVerdict = Literal[
     "reproduced",
     "right direction, size off by more than 1.5 ×",
     "not reproduced here",
     "undecided",
     "not testable here",
 ]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
 REPRODUCED, SIZE_OFF, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = VERDICTS
 
 
@@ -66,7 +66,7 @@ REPRODUCED, SIZE_OFF, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE = VERDICTS
 class Judgement:
     """A verdict with its reason and p-value; `measured` is the ratio or absolute, NaN for orders, `amounts` that of each cell."""
 
-    verdict: Verdict
+    verdict: ClaimVerdict
     why: str
     measured: Interval = UNKNOWN
     p_value: float = math.nan
@@ -85,7 +85,7 @@ class _Test:
         return min(1.0, 2 * min(self.p_holds, self.p_fails))
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         if not self.p_value < SIGNIFICANCE:
             return UNDECIDED
         return REPRODUCED if self.p_holds < self.p_fails else NOT_REPRODUCED
@@ -160,7 +160,7 @@ def _more(ratio: CellRatio, published: float, *, is_word: bool = False) -> Judge
     return Judgement(verdict, why, ratio.interval, test.p_value)
 
 
-def _size(ratio: CellRatio, published: float) -> tuple[Verdict, str]:
+def _size(ratio: CellRatio, published: float) -> tuple[ClaimVerdict, str]:
     interval = ratio.interval
     times = f"the ratio is {interval.value / published:.2g} × the published one"
     too_small = interval.high < published / SIZE_FACTOR and not any(ratio.bound)

@@ -100,11 +100,11 @@ class Claim(Written):
         return tuple(itertools.pairwise(self.cells))
 
 
-class _Register(Written):
+class _ClaimRegister(Written):
     claim: tuple[Claim, ...]
 
     @model_validator(mode="after")
-    def _ids_are_unique(self) -> _Register:
+    def _ids_are_unique(self) -> _ClaimRegister:
         twice = [name for name, count in Counter(claim.id for claim in self.claim).items() if count > 1]
         if twice:
             raise ValueError(f"id {twice[0]!r} appears twice")
@@ -113,7 +113,7 @@ class _Register(Written):
 
 def load_claims(path: Path = PUBLISHED / "claims.toml") -> tuple[Claim, ...]:
     """Return the register; errors as of :func:`runners.analyse.published.read_toml`."""
-    return read_toml(path, _Register).claim
+    return read_toml(path, _ClaimRegister).claim
 
 
 def published_amounts(claim: Claim, figures: pd.DataFrame) -> tuple[float, ...]:

@@ -170,7 +170,7 @@ def _read_column(value: object) -> ReadColumn:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BodyVerdict:
     """The contract's verdict about a body.
 
     Attributes
@@ -191,27 +191,27 @@ class Verdict:
     reason: str = ""
 
 
-def judge(body: bytes) -> Verdict:
+def judge(body: bytes) -> BodyVerdict:
     """Return the statuses that a request body may get, and what a 200 must hold.
 
     Never raises: a refused body has a verdict, too.
     """
     if len(body) > BODY_LIMIT_BYTES:
-        return Verdict(frozenset({413}), reason="more than 4 MiB")
+        return BodyVerdict(frozenset({413}), reason="more than 4 MiB")
     try:
         document = parse(body)
     except ContractError as error:
-        return Verdict(frozenset({400}), reason=str(error))
+        return BodyVerdict(frozenset({400}), reason=str(error))
     if document.repeated:
-        return Verdict(frozenset({200, 400}), reason="a member given twice")
+        return BodyVerdict(frozenset({200, 400}), reason="a member given twice")
     try:
         batch = typed(document.root)
         proof = summed(batch)
     except ContractError as error:
-        return Verdict(frozenset({400}), reason=str(error))
+        return BodyVerdict(frozenset({400}), reason=str(error))
     if document.overflowing:
-        return Verdict(frozenset({200, 400}), batch, proof, "a number in an ignored member overflows a double")
-    return Verdict(frozenset({200}), batch, proof)
+        return BodyVerdict(frozenset({200, 400}), batch, proof, "a number in an ignored member overflows a double")
+    return BodyVerdict(frozenset({200}), batch, proof)
 
 
 def decode(body: bytes) -> Batch:

@@ -40,14 +40,14 @@ class Pair:
         self.backend.close()
 
 
-class Backend:
+class RigBackend:
     """The backend of the proxy: it listens on a port of loopback, and does what a case tells it."""
 
     def __init__(self, port: int = 0) -> None:
         self._listener = _bound(port)
         self.port: int = self._listener.getsockname()[1]
 
-    def __enter__(self) -> Backend:
+    def __enter__(self) -> RigBackend:
         self._listener.listen(1024)
         return self
 
@@ -202,7 +202,7 @@ class Proxy:
     """A running proxy, the backend that it was started for, and what its processes hold in memory."""
 
     port: int
-    backend: Backend
+    backend: RigBackend
     memory_bytes: Callable[[], int]
 
     def pair(self) -> Pair:

@@ -37,7 +37,7 @@ _ABOUT = {
 }
 
 
-class Part(TypedDict, total=False):
+class BodyPart(TypedDict, total=False):
     """A part of a long body: a text, or a piece to repeat."""
 
     text: str
@@ -51,7 +51,7 @@ class Body(TypedDict, total=False):
 
     text: str
     base64: str
-    parts: list[Part]
+    parts: list[BodyPart]
 
 
 class RequestParts(TypedDict, total=False):
@@ -88,14 +88,14 @@ class Vector:
         return frozenset([status] if isinstance(status, int) else status)
 
 
-def for_batch(name: str, body: str | bytes | list[Part], *statuses: int, quick: bool = False) -> Vector:
+def for_batch(name: str, body: str | bytes | list[BodyPart], *statuses: int, quick: bool = False) -> Vector:
     """Return a vector for decode and roundtrip; the reference decoder says what is expected.
 
     Parameters
     ----------
     name : str
         A sentence.
-    body : str | bytes | list[Part]
+    body : str | bytes | list[BodyPart]
         Text, bytes, or the parts of a long text (see the file).
     *statuses : int
         Statuses that the author of the vector means to show. One that the reference decoder does not agree with is an error.
@@ -146,16 +146,16 @@ def dump(vectors: Iterable[Vector]) -> str:
     return f'{about},\n  "vectors": [\n' + ",\n".join(_vector_text(vector) for vector in vectors) + "\n  ]\n}\n"
 
 
-def stretched(text: str, piece: str, times: int, between: str = "") -> list[Part]:
+def stretched(text: str, piece: str, times: int, between: str = "") -> list[BodyPart]:
     """Return the parts of a long body: `text` with its one @ replaced by so many pieces."""
     before, after = text.split("@")
-    repeat: Part = {"repeat": piece, "times": times}
+    repeat: BodyPart = {"repeat": piece, "times": times}
     if between:
         repeat["between"] = between
     return [{"text": before}, repeat, {"text": after}]
 
 
-def padded_to_limit(text: str, excess: int = 0) -> list[Part]:
+def padded_to_limit(text: str, excess: int = 0) -> list[BodyPart]:
     """Return the parts of a body that trailing spaces bring to 4 MiB and `excess` bytes."""
     return [{"text": text}, {"repeat": " ", "times": BODY_LIMIT_BYTES + excess - len(text.encode())}]
 
@@ -169,7 +169,7 @@ def _vector_text(vector: Vector) -> str:
     return "    {" + ",\n     ".join(lines) + "}"
 
 
-def _part_bytes(part: Part) -> bytes:
+def _part_bytes(part: BodyPart) -> bytes:
     if "text" in part:
         return str(part["text"]).encode()
     return str(part.get("between", "")).join([part["repeat"]] * part["times"]).encode()

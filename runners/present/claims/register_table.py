@@ -14,7 +14,7 @@ from runners.analyse.claims.review import ReviewedClaims
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
 from runners.present.claims.tables import statements
 from runners.present.kit.frames import ordered
-from runners.present.kit.markup import Cell, Fragment, Group, filtered, folded, joined, row_kind, table
+from runners.present.kit.markup import Fragment, Group, TableCell, filtered, folded, joined, row_kind, table
 
 _KINDS: dict[str, str] = {REPRODUCED: "good", SIZE_OFF: "half", NOT_REPRODUCED: "bad", UNDECIDED: "warn"}
 _METRICS = {
@@ -64,9 +64,9 @@ def not_reproduced(reviewed: ReviewedClaims) -> Fragment:
     ]
     lines = [
         [*_row(number, row)[:1], *_row(number, row)[2:], _both(row, "cpu"), _both(row, "versions"),
-         Cell(str(row["flaws"]) or "none that touches its cells", kind="words")]
+         TableCell(str(row["flaws"]) or "none that touches its cells", kind="words")]
         for number, row in _numbered(rows)
-    ] or [[Cell("none"), *[Cell("–")] * (len(heads) - 1)]]  # fmt: skip
+    ] or [[TableCell("none"), *[TableCell("–")] * (len(heads) - 1)]]  # fmt: skip
     return table("What differs where a statement is not reproduced here", heads, [Group("", lines)])
 
 
@@ -75,7 +75,7 @@ def restatements(reviewed: ReviewedClaims) -> Fragment:
     numbers = {name: str(number) for number, name in enumerate(reviewed.claims["id"], start=1)}
     rows = reviewed.claims[reviewed.claims["standing"] == "restatement"]
     lines = [
-        [*_row(number, row), Cell(", ".join(numbers[name] for name in row["follows"]))]
+        [*_row(number, row), TableCell(", ".join(numbers[name] for name in row["follows"]))]
         for number, row in _numbered(rows)
     ]
     heads = [*_HEADS, ("follows from", "no.")]
@@ -85,7 +85,7 @@ def restatements(reviewed: ReviewedClaims) -> Fragment:
 def absolutes(reviewed: ReviewedClaims) -> Fragment:
     """The absolute numbers of other machines beside those measured here."""
     rows = reviewed.claims[reviewed.claims["standing"] == "absolute"]
-    lines = [[*_row(number, row), Cell(str(row["why"]), kind="words")] for number, row in _numbered(rows)]
+    lines = [[*_row(number, row), TableCell(str(row["why"]), kind="words")] for number, row in _numbered(rows)]
     heads = [*_HEADS, ("remarks", "")]
     return folded(f"{len(rows)} absolute numbers, not judged", table("Absolute numbers", heads, [Group("", lines)]))
 
@@ -95,8 +95,8 @@ def _numbered(rows: pd.DataFrame) -> list[tuple[int, Mapping[str, Any]]]:
     return [(place + 1, row) for place, row in zip(rows.index, rows.to_dict("records"), strict=True)]
 
 
-def _both(row: Mapping[str, Any], name: str) -> Cell:
-    return Cell(str(row[f"published_{name}"]), f"here: {row[name]}", "words")
+def _both(row: Mapping[str, Any], name: str) -> TableCell:
+    return TableCell(str(row[f"published_{name}"]), f"here: {row[name]}", "words")
 
 
 def _group(experiment: str, rows: pd.DataFrame) -> str:
@@ -104,21 +104,21 @@ def _group(experiment: str, rows: pd.DataFrame) -> str:
     return f"{experiment}, run {run_id} ({profile})" if run_id else f"{experiment}, no run"
 
 
-def _row(number: int, row: Mapping[str, Any]) -> list[Cell]:
+def _row(number: int, row: Mapping[str, Any]) -> list[TableCell]:
     kind = row_kind(VERDICTS.index(row["verdict"])) if row["verdict"] else ""
     return [
-        Cell(str(number), kind=kind),
-        Cell(f"“{row['quote']}”", str(row["place"]), "words"),
-        Cell(statement(row), str(row["note"]), "words"),
-        Cell(_published(row), kind="published amounts"),
+        TableCell(str(number), kind=kind),
+        TableCell(f"“{row['quote']}”", str(row["place"]), "words"),
+        TableCell(statement(row), str(row["note"]), "words"),
+        TableCell(_published(row), kind="published amounts"),
         _measured_cell(row),
     ]
 
 
-def _verdict(row: Mapping[str, Any]) -> Cell:
+def _verdict(row: Mapping[str, Any]) -> TableCell:
     verdict = str(row["verdict"])
     smoke = "smoke run, no evidence; " if row["profile"] == "quick" and verdict != NOT_TESTABLE else ""
-    return Cell(verdict, f"{smoke}{row['why']}", _KINDS.get(verdict, "") + " words")
+    return TableCell(verdict, f"{smoke}{row['why']}", _KINDS.get(verdict, "") + " words")
 
 
 def statement(row: Mapping[str, Any]) -> str:
@@ -155,16 +155,16 @@ def _published(row: Mapping[str, Any]) -> str:
     return _amount(row, row["published"])
 
 
-def _measured_cell(row: Mapping[str, Any]) -> Cell:
+def _measured_cell(row: Mapping[str, Any]) -> TableCell:
     if row["kind"] in _ORDERS and any(not math.isnan(value) for value in row["amounts"]):
-        return Cell(_amounts(row, row["amounts"]), kind="amounts")
+        return TableCell(_amounts(row, row["amounts"]), kind="amounts")
     value, low, high = row["measured"], row["measured_low"], row["measured_high"]
     if math.isnan(value):
-        return Cell("–")
+        return TableCell("–")
     if row["kind"] == "absolute":
-        return Cell(_amount(row, value))
+        return TableCell(_amount(row, value))
     text, interval = quantity_parts(value, low, high, RATIOS)
-    return Cell(text, interval)
+    return TableCell(text, interval)
 
 
 def _amounts(row: Mapping[str, Any], amounts: Sequence[float]) -> str:

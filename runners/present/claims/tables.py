@@ -13,7 +13,7 @@ from runners.analyse.claims.review import ReviewedClaims
 from runners.analyse.claims.run_selection import SelectedRun
 from runners.core.units import RATIOS, amount, quantity_parts
 from runners.present.kit.frames import ordered
-from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+from runners.present.kit.markup import Fragment, Group, TableCell, joined, table
 
 
 def selected_runs(found: Sequence[SelectedRun]) -> Fragment:
@@ -31,20 +31,25 @@ def selected_runs(found: Sequence[SelectedRun]) -> Fragment:
     return table("The runs that decide", heads, [Group("", [_deciding(each) for each in found])])
 
 
-def _deciding(each: SelectedRun) -> list[Cell]:
+def _deciding(each: SelectedRun) -> list[TableCell]:
     if each.results is None:
-        return [Cell(each.experiment), Cell("none", kind="bad"), *[Cell("–")] * 5, Cell(each.why, kind="words")]
+        return [
+            TableCell(each.experiment),
+            TableCell("none", kind="bad"),
+            *[TableCell("–")] * 5,
+            TableCell(each.why, kind="words"),
+        ]
     results = each.results
     smoke = "a smoke run: no evidence" if each.is_smoke else ""
     return [
-        Cell(each.experiment),
-        Cell(each.run_id, kind="name"),
-        Cell(results.manifest.started_at[:16].replace("T", " "), kind="name"),
-        Cell(results.profile, kind="warn" if each.is_smoke else "name"),
-        Cell(str(results.blocks_count)),
-        Cell(str(len(results.others) + 1)),
-        Cell(str(results.machine.get("cpu", "–")), kind="words"),
-        Cell("; ".join(filter(None, [smoke, f"passed over: {each.why}" if each.why else ""])), kind="words"),
+        TableCell(each.experiment),
+        TableCell(each.run_id, kind="name"),
+        TableCell(results.manifest.started_at[:16].replace("T", " "), kind="name"),
+        TableCell(results.profile, kind="warn" if each.is_smoke else "name"),
+        TableCell(str(results.blocks_count)),
+        TableCell(str(len(results.others) + 1)),
+        TableCell(str(results.machine.get("cpu", "–")), kind="words"),
+        TableCell("; ".join(filter(None, [smoke, f"passed over: {each.why}" if each.why else ""])), kind="words"),
     ]
 
 
@@ -68,8 +73,8 @@ def counts(reviewed: ReviewedClaims) -> Fragment:
         rows = claims[claims["source"] == source] if source else claims
         numbers = [int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS]
         numbers += [int((rows["standing"] == standing).sum()) for standing in ("statement", "restatement", "absolute")]
-        name = Cell(source, reviewed.titles.get(source, "")) if source else Cell("all sources")
-        lines.append([name, *(Cell(str(number) if number else "–") for number in numbers)])
+        name = TableCell(source, reviewed.titles.get(source, "")) if source else TableCell("all sources")
+        lines.append([name, *(TableCell(str(number) if number else "–") for number in numbers)])
     return table("Verdicts by source", heads, [Group("", lines)])
 
 
@@ -77,10 +82,15 @@ def rank_agreement(reviewed: ReviewedClaims) -> Fragment:
     """Kendall's tau between published and measured ranks."""
     heads = [("experiment", ""), ("by", ""), ("tau", "1: the same order"), ("p", "not corrected"), ("cells", "of both")]
     lines = [
-        [Cell(row["experiment"]), Cell(row["metric"].rpartition("_")[0], kind="name"), Cell(tau(row["tau"])), Cell(f"{row['p_value']:.2g}"),
-         Cell(str(row["cells_count"]))]
+        [
+            TableCell(row["experiment"]),
+            TableCell(row["metric"].rpartition("_")[0], kind="name"),
+            TableCell(tau(row["tau"])),
+            TableCell(f"{row['p_value']:.2g}"),
+            TableCell(str(row["cells_count"])),
+        ]
         for row in reviewed.rank_agreement.to_dict("records")
-    ] or [[Cell("no experiment has two published cells and a run"), *[Cell("–")] * 4]]  # fmt: skip
+    ] or [[TableCell("no experiment has two published cells and a run"), *[TableCell("–")] * 4]]
     return table("Ranks compared: Kendall's tau between published and measured ranks", heads, [Group("", lines)])
 
 
@@ -108,33 +118,38 @@ def flaws(reviewed: ReviewedClaims) -> Fragment:
     ]
     heads += [("with the flaws", "here, 95 % interval")]
     lines = [
-        [Cell(f"{row['first']} ÷ {row['second']}"), Cell(row["workload"], kind="name"), Cell(amount(row["published"], RATIOS)),
-         ratio_cell(row, "equal"), ratio_cell(row, "flawed")]
+        [
+            TableCell(f"{row['first']} ÷ {row['second']}"),
+            TableCell(row["workload"], kind="name"),
+            TableCell(amount(row["published"], RATIOS)),
+            ratio_cell(row, "equal"),
+            ratio_cell(row, "flawed"),
+        ]
         for row in reviewed.explained.to_dict("records")
-    ]  # fmt: skip
+    ]
     return joined(
         first, table("Published ratios, on equal work and with the published flaws", heads, [Group("", lines)])
     )
 
 
-def _flaw(row: Mapping[str, Any]) -> list[Cell]:
+def _flaw(row: Mapping[str, Any]) -> list[TableCell]:
     kinds = {"faster": "half", "slower": "half", "undecided": "warn"}
     measured = not math.isnan(row["ratio"])
     how = f"{row['having']} ÷ {row['without']}" if row["having"] else "not measured"
     return [
-        Cell(row["title"]),
-        Cell(str(row["what"]), kind="words"),
+        TableCell(row["title"]),
+        TableCell(str(row["what"]), kind="words"),
         ratio_cell(row, "ratio"),
-        Cell(row["verdict"] if measured else "–", kind=kinds.get(row["verdict"], "name") if measured else "name"),
-        Cell(how, row["why"], "words"),
+        TableCell(row["verdict"] if measured else "–", kind=kinds.get(row["verdict"], "name") if measured else "name"),
+        TableCell(how, row["why"], "words"),
     ]
 
 
-def ratio_cell(row: Mapping[str, Any], name: str) -> Cell:
+def ratio_cell(row: Mapping[str, Any], name: str) -> TableCell:
     """A ratio with its interval under it, from the columns ``name``, ``name_low`` and ``name_high``."""
     if math.isnan(row[name]):
-        return Cell("–")
-    return Cell(*quantity_parts(row[name], row[f"{name}_low"], row[f"{name}_high"], RATIOS))
+        return TableCell("–")
+    return TableCell(*quantity_parts(row[name], row[f"{name}_low"], row[f"{name}_high"], RATIOS))
 
 
 def tau(value: float) -> str:

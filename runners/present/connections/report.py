@@ -9,7 +9,7 @@ from runners.present import how_sure as certainty
 from runners.present.connections import charts, sentences
 from runners.present.kit.decision import BELOW, Column, by_workload, decision_table as table_of
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.kit.markup import Cell, Fragment
+from runners.present.kit.markup import Fragment, TableCell
 from runners.present.kit.theme import Chart
 
 answer = sentences.answer
@@ -42,7 +42,7 @@ def _memory(results: Results) -> list[Column]:
     """Return the column of what one more connection costs; none where there was one number of connections only."""
     rows = memory_per_connection(results.usage)
     rows = rows[rows["name"] == rows["name"].iloc[0]] if len(rows) else rows
-    cells = {row.system: Cell(format_size(row.per_connection_bytes)) for row in rows.itertuples()}
+    cells = {row.system: TableCell(format_size(row.per_connection_bytes)) for row in rows.itertuples()}
     return [Column("memory", "of one more connection", cells)] if cells else []
 
 

@@ -12,7 +12,7 @@ from runners.analyse.usage import levels, memory_per_connection
 from runners.core.load import ERRORS_TOLERANCE
 from runners.core.units import Scale, amount
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.kit.standing import Standing, lead, rate
+from runners.present.kit.standing import Ranking, lead, rate
 from runners.present.kit.wording import at_most, changes, few, known, sentence
 
 # Fewer connections than this had a request under way: the others wait for a response that does not come.
@@ -163,7 +163,7 @@ def built(results: Results) -> str:
 
 
 def _fastest(results: Results, name: str, count: int, *, for_answer: bool = False) -> str:
-    found = Standing.of(results, f"{name}@{count}")
+    found = Ranking.of(results, f"{name}@{count}")
     if not found.names:
         return "" if for_answer else _unranked(results, name, count)
     title = f"{name} at {count:,} connections"

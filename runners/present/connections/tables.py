@@ -15,7 +15,7 @@ from runners.core.units import TIMES, amount, format_size
 from runners.present.connections.sentences import busy_ratio
 from runners.present.kit.decision import without_number
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+from runners.present.kit.markup import Fragment, Group, TableCell, joined, table
 from runners.present.throughput.tables import launches
 
 _KINDS = ("connect", "read", "write", "timeout", "status")
@@ -43,22 +43,22 @@ def connections(results: Results) -> Fragment:
 _HEADS = {"connect": "errors", "read": "errors", "write": "errors", "timeout": "later than 2 s", "status": "errors"}
 
 
-def _line(row: Mapping[str, Any], width: int) -> list[Cell]:
+def _line(row: Mapping[str, Any], width: int) -> list[TableCell]:
     if row["status"] != "ok":
-        return [Cell(row["system"]), without_number(row["status"]), *[Cell("–")] * (width - 2)]
+        return [TableCell(row["system"]), without_number(row["status"]), *[TableCell("–")] * (width - 2)]
     requested, seen = row["requested_connections_count"], row["established_count"]
     off = pd.notna(seen) and abs(seen - requested) > OPEN_TOLERANCE * requested
     errors = [int(row[f"errors_{kind}_count"]) for kind in _KINDS]
     memory = ("memory_before_rss_bytes", "rss_peak_bytes", "pss_bytes", "memory_after_rss_bytes")
     return [
-        Cell(row["system"], launches(row)),
-        Cell("–" if pd.isna(seen) else f"{seen:.0f}", kind="bad" if off else ""),
-        Cell(amount(row["ramp_up_s"], TIMES) if row["ramp_up_s"] else "at once"),
-        Cell(f"{100 * min(1.0, busy_ratio(row)):.0f} %"),
-        *(Cell(str(count), kind="bad" if count else "") for count in errors),
-        *(Cell(_size(row[name])) for name in memory),
-        Cell(str(row["threads_count"])),
-        Cell(_count(row["fds_count"])),
+        TableCell(row["system"], launches(row)),
+        TableCell("–" if pd.isna(seen) else f"{seen:.0f}", kind="bad" if off else ""),
+        TableCell(amount(row["ramp_up_s"], TIMES) if row["ramp_up_s"] else "at once"),
+        TableCell(f"{100 * min(1.0, busy_ratio(row)):.0f} %"),
+        *(TableCell(str(count), kind="bad" if count else "") for count in errors),
+        *(TableCell(_size(row[name])) for name in memory),
+        TableCell(str(row["threads_count"])),
+        TableCell(_count(row["fds_count"])),
     ]
 
 
@@ -68,9 +68,14 @@ def _slopes(results: Results) -> Fragment:
     for row in rows[rows["system"].isin(without_control(results.cells)["system"])].to_dict("records"):
         ends = [row[f"per_connection_{end}_bytes"] for end in ("low", "high")]
         interval = "" if any(math.isnan(end) for end in ends) else f"{ends[0] / 1000:.1f} to {ends[1] / 1000:.1f}"
-        cells = [Cell(f"{row['per_connection_bytes'] / 1000:.1f}", interval), Cell(_size(row["base_bytes"]))]
+        cells = [TableCell(f"{row['per_connection_bytes'] / 1000:.1f}", interval), TableCell(_size(row["base_bytes"]))]
         lines.append(
-            [Cell(row["system"]), Cell(row["name"], kind="name"), *cells, Cell(str(row["most_connections_count"]))]
+            [
+                TableCell(row["system"]),
+                TableCell(row["name"], kind="name"),
+                *cells,
+                TableCell(str(row["most_connections_count"])),
+            ]
         )
     heads = [("system", ""), ("workload", ""), ("a connection costs", "kB of peak memory, 95 % interval")]
     heads += [("without any", "intercept"), ("up to", "connections")]
@@ -89,14 +94,14 @@ def builds(results: Results) -> Fragment:
     ]
     lines = [
         [
-            Cell(row["system"], row["failure"]),
-            *(Cell(_seconds(row[name])) for name in ("cold_s", "warm_s", "incremental_s")),
-            Cell(row["changed"] or "–", kind="name"),
-            Cell(_size(row["output_bytes"])),
+            TableCell(row["system"], row["failure"]),
+            *(TableCell(_seconds(row[name])) for name in ("cold_s", "warm_s", "incremental_s")),
+            TableCell(row["changed"] or "–", kind="name"),
+            TableCell(_size(row["output_bytes"])),
         ]
         for row in results.builds.to_dict("records")
     ]
-    empty = [[Cell("not timed in this run"), *[Cell("–")] * (len(heads) - 1)]]
+    empty = [[TableCell("not timed in this run"), *[TableCell("–")] * (len(heads) - 1)]]
     return table("Builds", heads, [Group("", lines or empty)])
 
 

@@ -10,7 +10,7 @@ from runners.core.units import TIMES
 from runners.present.endpoints.tables import columns, title_of, titled
 from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, measured, ordered, without_control
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.kit.theme import Chart
 from runners.present.latency import charts
 from runners.present.throughput.tables import estimate, throughput
@@ -82,12 +82,12 @@ def _titled(cells: pd.DataFrame, base: str, label: str) -> str:
     return f"{title_of(cells, base, columns(cells)[base])}, {offered:,.0f}/s"
 
 
-def _row(closed: pd.Series | None, at_rate: pd.Series | None) -> list[Cell]:
+def _row(closed: pd.Series | None, at_rate: pd.Series | None) -> list[TableCell]:
     assert at_rate is not None, "the row of a cell"
-    name, known = Cell(at_rate["system"]), Cell("–", kind="muted")
+    name, known = TableCell(at_rate["system"]), TableCell("–", kind="muted")
     if closed is not None:
         known = throughput(closed.to_dict()) if closed["status"] == "ok" else without_number(closed["status"])
     if at_rate["status"] != "ok":
-        return [name, known, without_number(at_rate["status"]), Cell("–"), Cell("–")]
-    achieved = Cell(f"{at_rate['achieved_fraction']:.1%}")
+        return [name, known, without_number(at_rate["status"]), TableCell("–"), TableCell("–")]
+    achieved = TableCell(f"{at_rate['achieved_fraction']:.1%}")
     return [name, known, achieved, *(estimate(at_rate.to_dict(), column, TIMES) for column in ("p50_s", "p99_s"))]

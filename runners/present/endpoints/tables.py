@@ -12,7 +12,7 @@ from runners.core.units import PERCENT, RATES, amount
 from runners.core.workloads import WORKLOADS
 from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.throughput.tables import throughput
 
 _ROLES = {"server": "servers", "backend": "database", "generator": "load generator"}
@@ -27,27 +27,31 @@ def published_table(cells: pd.DataFrame, published: pd.DataFrame) -> Fragment:
         rows = []
         for system in ordered(without_control(cells)["system"]):
             labels = [labelled(cells, workload, shape) for workload in found]
-            rows.append([Cell(system), *(_rate(cell_of(cells, system, label)) for label in labels)])
+            rows.append([TableCell(system), *(_rate(cell_of(cells, system, label)) for label in labels)])
         groups.append(Group(f"here, by {generator_of(cells, shape)}, with 95 % intervals and n", rows))
     for source in ordered(published["source"]):
         rows = []
         for system in ordered(published["system"]):
             own = published[(published["source"] == source) & (published["system"] == system)]
-            rows.append([Cell(system), *(_published(cell_of(own, system, workload)) for workload in found)])
+            rows.append([TableCell(system), *(_published(cell_of(own, system, workload)) for workload in found)])
         groups.append(Group(f"published by {source}, on another machine", rows))
     return table("Text, JSON and PostgreSQL: the published table, filled in", heads, groups)
 
 
-def _rate(cell: pd.Series | None) -> Cell:
+def _rate(cell: pd.Series | None) -> TableCell:
     if cell is None:
-        return Cell("–", "not planned", "muted")
+        return TableCell("–", "not planned", "muted")
     if cell["status"] != "ok":
         return without_number(cell["status"])
     return throughput(cell.to_dict())
 
 
-def _published(cell: pd.Series | None) -> Cell:
-    return Cell("?", kind="published") if cell is None else Cell(_short(cell["throughput_rps"]), kind="published")
+def _published(cell: pd.Series | None) -> TableCell:
+    return (
+        TableCell("?", kind="published")
+        if cell is None
+        else TableCell(_short(cell["throughput_rps"]), kind="published")
+    )
 
 
 def _short(rate: float) -> str:
@@ -71,16 +75,23 @@ def limits(cells: pd.DataFrame, pinning: Mapping[str, str]) -> Fragment:
     return table("Who was busy, and who was the limit", [*heads, ("limit", "")], groups)
 
 
-def _busy_row(cell: pd.Series, tool: str, roles: list[str], pinning: Mapping[str, str]) -> list[Cell]:
+def _busy_row(cell: pd.Series, tool: str, roles: list[str], pinning: Mapping[str, str]) -> list[TableCell]:
     parts = [
-        Cell(amount(cell[f"{role}_busy_fraction"], PERCENT), f"itself {amount(cell[f'{role}_used_fraction'], PERCENT)}")
+        TableCell(
+            amount(cell[f"{role}_busy_fraction"], PERCENT), f"itself {amount(cell[f'{role}_used_fraction'], PERCENT)}"
+        )
         if pd.notna(cell[f"{role}_busy_fraction"])
-        else Cell("–", "takes no part", "muted")
+        else TableCell("–", "takes no part", "muted")
         for role in roles
     ]
     unsaturated = cell["bottleneck"] == UNSATURATED
     near = f"nearest: {LIMITS[nearest(cell, pinning)]}" if unsaturated else ""
-    return [Cell(cell["system"]), Cell(tool, kind="name"), *parts, Cell(LIMITS[cell["bottleneck"]], near, "name")]
+    return [
+        TableCell(cell["system"]),
+        TableCell(tool, kind="name"),
+        *parts,
+        TableCell(LIMITS[cell["bottleneck"]], near, "name"),
+    ]
 
 
 def behind(backends: Mapping[str, BackendFacts]) -> Fragment:
@@ -96,7 +107,7 @@ def behind(backends: Mapping[str, BackendFacts]) -> Fragment:
             "proof": "queries and rows, counted by it in every window, are those of the requests within 1 %, or the trial is void",
             "settings": ", ".join(f"{setting} = {value or 'none'}" for setting, value in about.settings.items()),
         }
-        rows = [[Cell(head), Cell(text, kind="long")] for head, text in facts.items()]
+        rows = [[TableCell(head), TableCell(text, kind="long")] for head, text in facts.items()]
         groups.append(Group(f"{about.title} (servers/{name})", rows))
     return table("Behind every server, the same for all", [("what", ""), ("is", "")], groups)
 

@@ -18,8 +18,8 @@ from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.run_manifest import BackendFacts
 from runners.core.units import RATES, Scale, amount, format_size, quantity_parts, shortened
 from runners.present.kit.frames import BACKEND, backend_name, limit, measured, ordered, without_control
-from runners.present.kit.markup import Cell, Fragment, Group, joined, table
-from runners.present.kit.standing import Standing
+from runners.present.kit.markup import Fragment, Group, TableCell, joined, table
+from runners.present.kit.standing import Ranking
 from runners.present.kit.wording import PER_SECOND
 
 LEADERS = "Leader, or tied with it"
@@ -27,7 +27,7 @@ OTHERS = "Others"
 BELOW = (
     "Below each rate: how many times as many the column's leader completes, 95 % interval. ≥: the load was the limit."
 )
-_UNKNOWN = Cell("–", kind="muted")
+_UNKNOWN = TableCell("–", kind="muted")
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Column:
     ----------
     head, unit : str
         The column's title and the smaller line under it.
-    cells : Mapping[str, Cell]
+    cells : Mapping[str, TableCell]
         System → its cell; a dash where there is none.
     """
 
     head: str
     unit: str
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, TableCell]
 
 
 def decision_table(
@@ -71,7 +71,9 @@ def decision_table(
     """
     sign = 1 if smallest_first else -1
     order = sorted(values, key=lambda system: math.inf if math.isnan(values[system]) else sign * values[system])
-    rows = {system: [Cell(system), *(column.cells.get(system, _UNKNOWN) for column in columns)] for system in order}
+    rows = {
+        system: [TableCell(system), *(column.cells.get(system, _UNKNOWN) for column in columns)] for system in order
+    }
     tiers = {LEADERS: [name for name in order if name in tied], OTHERS: [name for name in order if name not in tied]}
     if not all(tiers.values()):
         tiers = {"" if not tied else LEADERS: order}
@@ -85,12 +87,12 @@ def note(text: str) -> Fragment:
     return Fragment(f'<p class="wb-note">{escape(text)}</p>', text)
 
 
-def value_cell(value: float, low: float, high: float, scale: Scale, bound: str = "") -> Cell:
+def value_cell(value: float, low: float, high: float, scale: Scale, bound: str = "") -> TableCell:
     """Return a cell with a value and its interval; a dash where there is no value."""
     if pd.isna(value):
-        return Cell("–", "no number", "muted")
+        return TableCell("–", "no number", "muted")
     text, interval = quantity_parts(value, low, high, scale)
-    return Cell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
+    return TableCell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
 
 
 def estimates(
@@ -111,7 +113,7 @@ def estimates(
 
 def sizes(head: str, unit: str, cells: pd.DataFrame, column: str) -> Column:
     """Return a column of sizes in bytes."""
-    return Column(head, unit, {row["system"]: Cell(format_size(row[column])) for row in cells.to_dict("records")})
+    return Column(head, unit, {row["system"]: TableCell(format_size(row[column])) for row in cells.to_dict("records")})
 
 
 def launches(cells: pd.DataFrame) -> Column:
@@ -119,19 +121,21 @@ def launches(cells: pd.DataFrame) -> Column:
     found = {}
     for row in cells.to_dict("records"):
         used, made = int(row["launches_count"]), int(row["launches_made_count"])
-        found[row["system"]] = Cell(str(used), "" if used == made else f"of {made}")
+        found[row["system"]] = TableCell(str(used), "" if used == made else f"of {made}")
     return Column("n", "launches", found)
 
 
 def limits(cells: pd.DataFrame, backends: Mapping[str, BackendFacts]) -> Column:
     """Return the column of what limited each throughput."""
-    found = {row["system"]: Cell(limit(row["bottleneck"], backends), kind="name") for row in cells.to_dict("records")}
+    found = {
+        row["system"]: TableCell(limit(row["bottleneck"], backends), kind="name") for row in cells.to_dict("records")
+    }
     return Column("limit", "", found)
 
 
-def without_number(status: str) -> Cell:
+def without_number(status: str) -> TableCell:
     """Return the cell of one that failed, and why in short; the limits of the run say it whole."""
-    return Cell("–", shortened(status, 60), "bad")
+    return TableCell("–", shortened(status, 60), "bad")
 
 
 def by_workload(
@@ -152,7 +156,7 @@ def by_workload(
     """
     columns, firsts, shares = [], Counter[str](), defaultdict[str, list[float]](list)
     for workload, (head, unit) in heads.items():
-        found = Standing.of(results, workload)
+        found = Ranking.of(results, workload)
         rows = without_control(results.cells[results.cells["workload"] == workload])
         cells = {row["system"]: _ranked(results, row, found) for row in rows.to_dict("records")}
         columns.append(Column(head, unit, cells))
@@ -167,31 +171,31 @@ def by_workload(
     return values, columns, [name for name in systems if firsts[name]]
 
 
-def _ranked(results: Results, row: Mapping[str, Any], found: Standing) -> Cell:
+def _ranked(results: Results, row: Mapping[str, Any], found: Ranking) -> TableCell:
     """Return the throughput of a cell, and below it how many times as many the leader completes."""
     if row["status"] != "ok":
         return without_number(row["status"])
     system = row["system"]
     shown = f"{'≥ ' if row['bottleneck'] in LOWER_BOUND_LIMITS else ''}{amount(row['throughput_rps'], PER_SECOND)}"
     if found.limited or row["bottleneck"] == BACKEND:
-        return Cell(shown, f"limit: {backend_name(results.manifest.backends)}", "muted")
+        return TableCell(shown, f"limit: {backend_name(results.manifest.backends)}", "muted")
     if system == found.leader and not found.is_unranked:
-        return Cell(shown, "leader", "lead")
+        return TableCell(shown, "leader", "lead")
     ratio = found.ratio(system)
     if ratio is None or system in found.aside:
-        return Cell(shown, "not ranked", "muted")
-    return Cell(shown, f"tied: {ratio.note}", "lead") if system in found.ties else Cell(shown, ratio.note)
+        return TableCell(shown, "not ranked", "muted")
+    return TableCell(shown, f"tied: {ratio.note}", "lead") if system in found.ties else TableCell(shown, ratio.note)
 
 
-def behind(found: Standing) -> Column:
+def behind(found: Ranking) -> Column:
     """Return the column of how many times as many the leader completes."""
     cells = {}
     for name in found.names:
         ratio = found.ratio(name)
         if name == found.leader:
-            cells[name] = Cell("leader", kind="name") if len(found.names) > 1 else _UNKNOWN
+            cells[name] = TableCell("leader", kind="name") if len(found.names) > 1 else _UNKNOWN
         else:
-            cells[name] = ratio.cell if ratio else Cell("not ranked", kind="name")
+            cells[name] = ratio.cell if ratio else TableCell("not ranked", kind="name")
     return Column("leader serves", "× as many", cells)
 
 

@@ -64,7 +64,7 @@ class Fragment:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One cell of a table: its text, a smaller note under it, and how it is set (a class of ``fragment.css``).
 
     Attributes
@@ -100,7 +100,7 @@ class Group:
     """Rows of a table under a heading of their own; no heading when the title is empty."""
 
     title: str
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[TableCell]]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ _SHARED = 4.0  # times the bars of a panel must at most be shorter to have the a
 _BELOW_ONE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99)
 _NICE = (*_BELOW_ONE, 1, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 7, 10, 20, 50, 100)
 
-Estimate = tuple[float, float, float]
+DrawnEstimate = tuple[float, float, float]
 
 
 def name_rows(ax: Axes, names: list[str]) -> None:
@@ -83,7 +83,7 @@ def shared_ends(cells: pd.DataFrame, column: str, high: str) -> dict[str, float]
     return {name: longest[name] if end > longest[name] / _SHARED else end for name, end in own.items()}
 
 
-def drawn(value: float, low: float, high: float) -> Estimate:
+def drawn(value: float, low: float, high: float) -> DrawnEstimate:
     """An estimate as it can be drawn: an interval that is not known (one block only), or too wide to say anything, has no width."""
     return (value, value, value) if math.isnan(low) or math.isnan(high) or too_wide(low, high) else (value, low, high)
 
@@ -113,7 +113,7 @@ def log_ticks(low: float, high: float, parts: int = 5) -> list[float]:
 def point(
     ax: Axes,
     row: float,
-    estimate: Estimate,
+    estimate: DrawnEstimate,
     style: Style,
     *,
     filled: bool,

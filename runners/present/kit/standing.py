@@ -19,7 +19,7 @@ from runners.present.kit.frames import (
     ordered,
     without_control,
 )
-from runners.present.kit.markup import Cell
+from runners.present.kit.markup import TableCell
 from runners.present.kit.wording import PER_SECOND, UNKNOWN, few, known, sentence
 
 _NEAR = 1.05
@@ -50,10 +50,10 @@ class Lead:
         return self.low > 1
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> TableCell:
         """The ratio for a table."""
         text, interval = times(self.value, self.low, self.high)
-        return Cell(_SIGNS[self.bound] + text, interval)
+        return TableCell(_SIGNS[self.bound] + text, interval)
 
     @property
     def note(self) -> str:
@@ -75,7 +75,7 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Ranking:
     """The systems of one workload that have a rank; those with too many errors have none.
 
     Attributes
@@ -103,7 +103,7 @@ class Standing:
     limited: bool = False
 
     @classmethod
-    def of(cls, results: Results, workload: str) -> Standing:
+    def of(cls, results: Results, workload: str) -> Ranking:
         """Return the standing in one workload."""
         cells = results.cells
         own = without_control(measured(cells))
@@ -177,7 +177,7 @@ def rate(results: Results, system: str, workload: str, scale: Scale = PER_SECOND
     return least + (known(value, low, high, scale) if interval else amount(value, scale))
 
 
-def lead(results: Results, found: Standing, title: str) -> str:
+def lead(results: Results, found: Ranking, title: str) -> str:
     """Return the sentence about the leader of a workload: by how much it leads, and over whom; or with whom it ties."""
     leader, ties, behind = found.leader, found.ties, found.behind
     own = rate(results, leader, found.workload)

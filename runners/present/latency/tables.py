@@ -13,7 +13,7 @@ from runners.core.run_manifest import PlannedRates
 from runners.core.units import RATES, RATIOS, TIMES, amount, quantity
 from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, ordered
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.kit.wording import Narrative
 from runners.present.latency.charts import BURSTS, NOT_RANKED, caveat, kind, statistic_words
 from runners.present.proxies.tables import name_cell
@@ -34,7 +34,7 @@ def rates(planned: PlannedRates | None, cells: pd.DataFrame) -> Fragment:
     ]
     rows = []
     for system in ordered(cells["system"]):
-        carried = [Cell(_rate(values.get(system, float("nan")))) for values in capacities.values()]
+        carried = [TableCell(_rate(values.get(system, float("nan")))) for values in capacities.values()]
         rows.append(
             [name_cell(system), *carried, *(_achieved(cell_of(cells, system, workload)) for workload in offered)]
         )
@@ -55,10 +55,12 @@ def published_form(cells: pd.DataFrame, figures: pd.DataFrame) -> Fragment:
         rows = []
         for row in cells[cells["workload"] == workload].to_dict("records"):
             if row["status"] != "ok":
-                rows.append([name_cell(row["system"]), without_number(row["status"]), *[Cell("–")] * len(_PUBLISHED)])
+                rows.append(
+                    [name_cell(row["system"]), without_number(row["status"]), *[TableCell("–")] * len(_PUBLISHED)]
+                )
                 continue
             beside = _published_row(cells, figures, row)
-            rate = Cell(_rate(row["offered_rps"]), f"{row['achieved_fraction']:.1%}")
+            rate = TableCell(_rate(row["offered_rps"]), f"{row['achieved_fraction']:.1%}")
             rows.append([name_cell(row["system"]), rate, *(_both(row, name, beside) for name in _PUBLISHED)])
         groups.append(Group(f"{workload}, {_offered(cells, workload)} offered", rows))
     return table(
@@ -96,14 +98,14 @@ def _generators(cells: pd.DataFrame, again: str, workload: str) -> tuple[str, st
     return first, second
 
 
-def _side_by_side(system: str, first: pd.Series | None, second: pd.Series | None) -> list[Cell]:
+def _side_by_side(system: str, first: pd.Series | None, second: pd.Series | None) -> list[TableCell]:
     if first is None or second is None or "ok" not in (first["status"], second["status"]):
-        return [name_cell(system), *[Cell("–")] * (len(_SIDE_BY_SIDE) + 1)]
+        return [name_cell(system), *[TableCell("–")] * (len(_SIDE_BY_SIDE) + 1)]
     columns = [percentile_column(at) for at in _SIDE_BY_SIDE]
     achieved = second["achieved_fraction"]
-    cells = [Cell(_known(first[name]), _known(second[name])) for name in columns]
-    ratio = Cell(amount(second["p50_s"] / first["p50_s"], RATIOS))
-    return [Cell(system, f"{achieved:.1%}", name_cell(system).kind), *cells, ratio]
+    cells = [TableCell(_known(first[name]), _known(second[name])) for name in columns]
+    ratio = TableCell(amount(second["p50_s"] / first["p50_s"], RATIOS))
+    return [TableCell(system, f"{achieved:.1%}", name_cell(system).kind), *cells, ratio]
 
 
 def _known(value: float) -> str:
@@ -120,25 +122,29 @@ def _published_row(cells: pd.DataFrame, figures: pd.DataFrame, row: Mapping[str,
     return found.iloc[0] if row["offered_rps"] == fixed_rate["offered_rps"].max() else None
 
 
-def _both(row: Mapping[str, Any], name: str, published: pd.Series | None) -> Cell:
+def _both(row: Mapping[str, Any], name: str, published: pd.Series | None) -> TableCell:
     if name in _WITHOUT_INTERVAL:
-        own = Cell(amount(row[name], TIMES))
+        own = TableCell(amount(row[name], TIMES))
     else:
         stem = name.removesuffix("_s")
         low, high = (float(row.get(f"{stem}_{end}_s", float("nan"))) for end in ("low", "high"))
-        own = Cell(quantity(row[name], low, high, TIMES)) if pd.notna(row[name]) else Cell("not known", kind="muted")
+        own = (
+            TableCell(quantity(row[name], low, high, TIMES))
+            if pd.notna(row[name])
+            else TableCell("not known", kind="muted")
+        )
     if published is None or pd.isna(published.get(name)):
         return own
-    return Cell(own.text, f"published {amount(published[name], TIMES)}", own.kind)
+    return TableCell(own.text, f"published {amount(published[name], TIMES)}", own.kind)
 
 
-def _achieved(cell: pd.Series | None) -> Cell:
+def _achieved(cell: pd.Series | None) -> TableCell:
     if cell is None:
-        return Cell("not at this rate", kind="muted")
+        return TableCell("not at this rate", kind="muted")
     if cell["status"] != "ok":
         return without_number(cell["status"])
     share = cell["achieved_fraction"]
-    return Cell(_rate(cell["throughput_rps"]), f"{share:.1%}", "" if share >= LEAST_OFFERED else "warn")
+    return TableCell(_rate(cell["throughput_rps"]), f"{share:.1%}", "" if share >= LEAST_OFFERED else "warn")
 
 
 def _offered(cells: pd.DataFrame, workload: str) -> str:

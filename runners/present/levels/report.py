@@ -16,7 +16,7 @@ from runners.core.units import RATIOS, TIMES, amount, format_half_width
 from runners.present.how_sure import validity
 from runners.present.kit.decision import Column, decision_table as table_of, estimates, value_cell
 from runners.present.kit.frames import inverse, ordered, without_control
-from runners.present.kit.markup import Cell, Fragment, joined
+from runners.present.kit.markup import Fragment, TableCell, joined
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import PER_SECOND, few
 from runners.present.levels import charts, sentences
@@ -62,7 +62,7 @@ def _table(results: Results, base: str, goal: str) -> Fragment:
         Column("leader carries", "× as much", {row["system"]: _behind(row) for row in records}),
         Column("confirmed", "fresh launches", {row["system"]: _confirmed(row) for row in records}),
         # Of the capacities alone: what follows has launches of its own.
-        Column("n", "launches", {row["system"]: Cell(str(int(row["launches_count"]))) for row in records}),
+        Column("n", "launches", {row["system"]: TableCell(str(int(row["launches_count"]))) for row in records}),
         estimates("CPU", f"per request {at}", half, "cpu_per_request_s", TIMES),
         estimates("p99", at, half, "p99_s", TIMES),
     ]
@@ -75,25 +75,25 @@ def _table(results: Results, base: str, goal: str) -> Fragment:
     return table_of(f"{title}: capacity at {keeps}", values, columns, tied if len(values) > 1 else ())
 
 
-def _capacity(row: Mapping[str, Any]) -> Cell:
+def _capacity(row: Mapping[str, Any]) -> TableCell:
     ends = (row["capacity_rps"], row["capacity_low_rps"], row["capacity_high_rps"])
     return value_cell(*ends, PER_SECOND, _SIGNS.get(row["bound"], ""))
 
 
-def _behind(row: Mapping[str, Any]) -> Cell:
+def _behind(row: Mapping[str, Any]) -> TableCell:
     if row["system"] == row["leader"]:
-        return Cell("leader", kind="name")
+        return TableCell("leader", kind="name")
     if pd.isna(row["ratio"]):
-        return Cell("–", kind="muted")
+        return TableCell("–", kind="muted")
     bound = {"at most": "≥ ", "at least": "≤ ", "unknown": "? "}.get(row["ratio_bound"], "")
     return value_cell(*inverse(row), RATIOS, bound)
 
 
-def _confirmed(row: Mapping[str, Any]) -> Cell:
+def _confirmed(row: Mapping[str, Any]) -> TableCell:
     if pd.isna(row["confirmations_count"]):
-        return Cell("–", "not tried", "muted")
+        return TableCell("–", "not tried", "muted")
     held, tried = int(row["held_count"]), int(row["confirmations_count"])
-    return Cell(f"{held} of {tried}", kind="good" if held == tried else "warn")
+    return TableCell(f"{held} of {tried}", kind="good" if held == tried else "warn")
 
 
 def priced(results: Results) -> pd.DataFrame:

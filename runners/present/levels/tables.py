@@ -15,7 +15,7 @@ from runners.core.records import CONTROL
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, quantity_parts
 from runners.present.kit.decision import without_number
 from runners.present.kit.frames import ordered
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.throughput.tables import VERDICTS, estimate
 
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
@@ -55,51 +55,59 @@ def _cost(costs: pd.DataFrame, base: str, system: str) -> Mapping[str, Any]:
     return rows[0] if rows else {}
 
 
-def _name(row: Mapping[str, Any]) -> Cell:
+def _name(row: Mapping[str, Any]) -> TableCell:
     launches = f"n = {int(row['launches_count'])}/{int(row['launches_made_count'])}"
-    return Cell(
+    return TableCell(
         row["system"],
         launches + (", control" if row["system"] == CONTROL else ""),
         "muted" if row["system"] == CONTROL else "",
     )
 
 
-def _line(row: Mapping[str, Any], cost: Mapping[str, Any]) -> list[Cell]:
-    spent = [Cell("–"), Cell("–")]
+def _line(row: Mapping[str, Any], cost: Mapping[str, Any]) -> list[TableCell]:
+    spent = [TableCell("–"), TableCell("–")]
     if cost and pd.notna(cost["cpu_per_request_s"]):
         split = f"{amount(cost['cpu_user_per_request_s'], TIMES)}, {amount(cost['cpu_system_per_request_s'], TIMES)}"
-        spent = [estimate(cost, "cpu_per_request_s", TIMES), Cell(split)]
+        spent = [estimate(cost, "cpu_per_request_s", TIMES), TableCell(split)]
     if row["status"] != "ok":
-        return [_name(row), without_number(row["status"]), Cell("–"), Cell("–"), Cell("–"), *spent, Cell("–")]
+        return [
+            _name(row),
+            without_number(row["status"]),
+            TableCell("–"),
+            TableCell("–"),
+            TableCell("–"),
+            *spent,
+            TableCell("–"),
+        ]
     capacity = estimate(row, "capacity_rps", RATES, _SIGNS.get(row["bound"], ""))
     return [_name(row), capacity, *_against(row), _confirmed(row), *spent, _cpus(row)]
 
 
-def _against(row: Mapping[str, Any]) -> list[Cell]:
+def _against(row: Mapping[str, Any]) -> list[TableCell]:
     if row["system"] == row["leader"]:
-        return [Cell("1"), Cell("the leader", kind="name")]
+        return [TableCell("1"), TableCell("the leader", kind="name")]
     if pd.isna(row["ratio"]):
-        return [Cell("–"), Cell("–", kind="name")]
+        return [TableCell("–"), TableCell("–", kind="name")]
     ratio, interval = quantity_parts(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
     words, kind = VERDICTS.get(row["verdict"], ("control: no verdict", "muted name"))
     less = {"▲ faster": "▲ more", "▼ slower": "▼ less"}.get(words, words)
-    return [Cell(_SIGNS.get(row["ratio_bound"], "") + ratio, interval), Cell(less, kind=kind)]
+    return [TableCell(_SIGNS.get(row["ratio_bound"], "") + ratio, interval), TableCell(less, kind=kind)]
 
 
-def _confirmed(row: Mapping[str, Any]) -> Cell:
+def _confirmed(row: Mapping[str, Any]) -> TableCell:
     if pd.isna(row["confirmations_count"]):
-        return Cell("–", "not tried", "muted")
+        return TableCell("–", "not tried", "muted")
     held, tried = int(row["held_count"]), int(row["confirmations_count"])
     rate = amount(row["confirmed_rps"], RATES).replace(" requests/s", "/s")
     where = f"at {rate}" if row["sessions_count"] == 1 else "each session at its own rate"
-    return Cell(f"{held} of {tried}", where, "good" if held == tried else "warn")
+    return TableCell(f"{held} of {tried}", where, "good" if held == tried else "warn")
 
 
-def _cpus(row: Mapping[str, Any]) -> Cell:
+def _cpus(row: Mapping[str, Any]) -> TableCell:
     """Return the CPUs for `ROUND_RPS`; a capacity of at least something needs at most so many."""
     sign = {"at least": "≤ ", "at most": "≥ ", "unknown": "? "}.get(row["bound"], "")
     text, interval = quantity_parts(row["cpus_count"], row["cpus_low_count"], row["cpus_high_count"], ((1.0, ""),))
-    return Cell(sign + text.strip(), interval)
+    return TableCell(sign + text.strip(), interval)
 
 
 def levels(results: Results) -> Fragment:
@@ -124,18 +132,18 @@ def levels(results: Results) -> Fragment:
     return table("Response times and CPU time at equal rates", heads, groups)
 
 
-def _level(row: Mapping[str, Any], *, alone: bool) -> list[Cell]:
+def _level(row: Mapping[str, Any], *, alone: bool) -> list[TableCell]:
     """Return the cells of one system; with `alone`, those that are of this session only say so."""
     launches = f"n = {int(row['launches_count'])}" + (", this session" if alone and row["sessions_count"] == 1 else "")
-    name = Cell(row["system"], launches, "muted" if row["system"] == CONTROL else "")
+    name = TableCell(row["system"], launches, "muted" if row["system"] == CONTROL else "")
     if row["status"] != "ok" and not row["saturated"]:
-        return [name, without_number(row["status"]), *[Cell("–")] * (len(_SHOWN) + 3)]
-    achieved = Cell(
+        return [name, without_number(row["status"]), *[TableCell("–")] * (len(_SHOWN) + 3)]
+    achieved = TableCell(
         amount(row["achieved_fraction"], PERCENT),
         "saturated" if row["saturated"] else "",
         "bad" if row["saturated"] else "",
     )
-    cost = [Cell(amount(row[column], TIMES)) for column in ("cpu_user_per_request_s", "cpu_system_per_request_s")]
+    cost = [TableCell(amount(row[column], TIMES)) for column in ("cpu_user_per_request_s", "cpu_system_per_request_s")]
     return [
         name,
         achieved,

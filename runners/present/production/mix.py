@@ -7,8 +7,8 @@ from runners.core.records import WINDOW
 from runners.core.units import listing
 from runners.core.workloads import WORKLOADS
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.kit.markup import Cell, Fragment, Group, table
-from runners.present.kit.standing import Standing, lead
+from runners.present.kit.markup import Fragment, Group, TableCell, table
+from runners.present.kit.standing import Ranking, lead
 
 
 def labels(results: Results) -> list[str]:
@@ -18,7 +18,7 @@ def labels(results: Results) -> list[str]:
 
 def sentences(results: Results) -> list[str]:
     """Return a sentence for each mix: its leader, and by how much it leads."""
-    found = [(label, Standing.of(results, label)) for label in labels(results)]
+    found = [(label, Ranking.of(results, label)) for label in labels(results)]
     return [lead(results, each, WORKLOADS[results.workloads[label].name].title) for label, each in found if each.names]
 
 
@@ -45,8 +45,12 @@ def requests_by_endpoint(results: Results) -> Fragment:
         for part in about.mix:
             counts = [int(sums.at[system, f"sent_{part.workload.name}_count"]) for system in systems]
             totals = [max(1, int(sums.loc[system].sum())) for system in systems]
-            sent = [Cell(f"{count:,}", f"{count / total:.1%}") for count, total in zip(counts, totals, strict=True)]
-            rows.append([Cell(part.workload.base_label), Cell(f"{part.weight / about.round_count:.0%}"), *sent])
+            sent = [
+                TableCell(f"{count:,}", f"{count / total:.1%}") for count, total in zip(counts, totals, strict=True)
+            ]
+            rows.append(
+                [TableCell(part.workload.base_label), TableCell(f"{part.weight / about.round_count:.0%}"), *sent]
+            )
         groups.append(Group(about.title, rows))
     heads = [("endpoint", ""), ("share", "of the contract"), *((system, "requests sent") for system in systems)]
     return table("Requests by endpoint, all windows together", heads, groups)

@@ -15,7 +15,7 @@ from runners.core.units import PERCENT, TIMES, Scale, amount, format_size
 from runners.present import how_sure as certainty
 from runners.present.kit.decision import Column, decision_table as table_of, value_cell
 from runners.present.kit.frames import BACKEND, measured, ordered, without_control
-from runners.present.kit.markup import Cell, Fragment
+from runners.present.kit.markup import Fragment, TableCell
 from runners.present.kit.rows import Bar, bars
 from runners.present.kit.theme import Chart, panels, styles, themed
 from runners.present.kit.wording import PER_SECOND
@@ -69,7 +69,7 @@ def _carried(results: Results, workload: str) -> Column:
     return Column("carries", sentences.load_title(results, workload), found)
 
 
-def _estimate(row: Mapping[str, Any], stem: str, unit: str, scale: Scale, bound: str = "") -> Cell:
+def _estimate(row: Mapping[str, Any], stem: str, unit: str, scale: Scale, bound: str = "") -> TableCell:
     value, low, high = (float(row[f"{stem}{end}{unit}"]) for end in ("", "_low", "_high"))
     return value_cell(value, low, high, scale, bound)
 
@@ -92,7 +92,7 @@ def _added(results: Results) -> list[Column]:
 def _memory(results: Results) -> Column:
     rows = without_control(measured(results.cells))
     peaks = rows.groupby("system", sort=False)["rss_peak_bytes"].max().dropna()
-    return Column("memory", "peak", {name: Cell(format_size(size)) for name, size in peaks.items()})
+    return Column("memory", "peak", {name: TableCell(format_size(size)) for name, size in peaks.items()})
 
 
 def _relays(results: Results) -> Column:
@@ -100,7 +100,7 @@ def _relays(results: Results) -> Column:
     for name, notes in results.manifest.notes.items():
         if notes is not None:
             failed = len(notes.failed)
-            found[name] = Cell(
+            found[name] = TableCell(
                 f"✗ {failed} failed" if failed else "✓ all", f"of {notes.tried} cases", "warn" if failed else "good"
             )
     return Column("relays", "half-closed connections, resets, slow readers", found)

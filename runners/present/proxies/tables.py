@@ -20,7 +20,7 @@ from runners.present.kit.frames import (
     without_backend_verdicts,
     workload_title,
 )
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput
 
 
@@ -78,41 +78,46 @@ def optional_cases(notes: Mapping[str, RelayNotes | None]) -> Fragment:
         failed = found.failed
         words = "; ".join(f"{note.case} ({note.difference})" for note in failed)
         passed = f"{found.tried - len(failed)} of {found.tried}"
-        rows.append([Cell(system), Cell(passed), Cell(words or "nothing", kind="words")])
+        rows.append([TableCell(system), TableCell(passed), TableCell(words or "nothing", kind="words")])
     return table("How the proxies relay: half-closed connections, resets, slow readers", heads, [Group("", rows)])
 
 
-def name_cell(system: str) -> Cell:
+def name_cell(system: str) -> TableCell:
     """A system's name; the control is set in grey."""
-    return Cell(system, "A/A control" if system == CONTROL else "", "muted" if system == CONTROL else "")
+    return TableCell(system, "A/A control" if system == CONTROL else "", "muted" if system == CONTROL else "")
 
 
 def _capacity(
     row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: str, backends: Mapping[str, BackendFacts]
-) -> list[Cell]:
+) -> list[TableCell]:
     if row["status"] != "ok":
-        return [name_cell(row["system"]), without_number(row["status"]), Cell("–"), Cell("–"), Cell("–")]
+        return [name_cell(row["system"]), without_number(row["status"]), TableCell("–"), TableCell("–"), TableCell("–")]
     by_backend = row["bottleneck"] == BACKEND
     return [
         name_cell(row["system"]),
         throughput(row),
-        Cell(limit(row["bottleneck"], backends), "the backend" if by_backend else "", "warn" if by_backend else "name"),
+        TableCell(
+            limit(row["bottleneck"], backends), "the backend" if by_backend else "", "warn" if by_backend else "name"
+        ),
         *_against(row, against, leader),
     ]
 
 
-def _against(row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: str) -> list[Cell]:
+def _against(row: Mapping[str, Any], against: Mapping[str, Any] | None, leader: str) -> list[TableCell]:
     if row["system"] == leader:
-        return [Cell("1"), Cell("the leader", kind="name")]
+        return [TableCell("1"), TableCell("the leader", kind="name")]
     if against is None or pd.isna(against["ratio"]):
-        return [Cell("–"), Cell("control: no verdict" if row["system"] == CONTROL else "–", kind="muted name")]
+        return [
+            TableCell("–"),
+            TableCell("control: no verdict" if row["system"] == CONTROL else "–", kind="muted name"),
+        ]
     ratio, interval = quantity_parts(against["ratio"], against["ratio_low"], against["ratio_high"], RATIOS)
     side = {"at most": "≤ ", "at least": "≥ "}.get(against["bound"], "")
     words, kind = VERDICTS.get(against["verdict"], (against["verdict"], "name"))
-    return [Cell(side + ratio, interval), Cell(words, kind=kind)]
+    return [TableCell(side + ratio, interval), TableCell(words, kind=kind)]
 
 
-def _cost(row: Mapping[str, Any]) -> list[Cell]:
+def _cost(row: Mapping[str, Any]) -> list[TableCell]:
     thousand = {
         name: 1000 * row[name]
         for name in (
@@ -124,12 +129,12 @@ def _cost(row: Mapping[str, Any]) -> list[Cell]:
         )
     }
     return [
-        Cell(row["system"], launches(row), "muted" if row["system"] == CONTROL else ""),
+        TableCell(row["system"], launches(row), "muted" if row["system"] == CONTROL else ""),
         estimate(thousand, "cpu_per_request_s", TIMES),
-        Cell(amount(thousand["cpu_user_per_request_s"], TIMES)),
-        Cell(amount(thousand["cpu_system_per_request_s"], TIMES)),
-        Cell("–" if pd.isna(row["rss_peak_bytes"]) else format_size(row["rss_peak_bytes"])),
-        Cell(format_size(row["pss_bytes"])),
-        Cell("–" if pd.isna(row["established_count"]) else f"{row['established_count']:.0f}"),
-        Cell(f"{row['context_switches_per_request_ratio']:.2f}"),
+        TableCell(amount(thousand["cpu_user_per_request_s"], TIMES)),
+        TableCell(amount(thousand["cpu_system_per_request_s"], TIMES)),
+        TableCell("–" if pd.isna(row["rss_peak_bytes"]) else format_size(row["rss_peak_bytes"])),
+        TableCell(format_size(row["pss_bytes"])),
+        TableCell("–" if pd.isna(row["established_count"]) else f"{row['established_count']:.0f}"),
+        TableCell(f"{row['context_switches_per_request_ratio']:.2f}"),
     ]

@@ -15,7 +15,7 @@ from runners.present.how_sure import how_sure as how_sure_of
 from runners.present.kit.decision import Column, behind, decision_table as table_of, estimates, launches
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Fragment
-from runners.present.kit.standing import Standing
+from runners.present.kit.standing import Ranking
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import MOST_CONCLUSIONS, PER_SECOND
 from runners.present.scaling import charts, sentences
@@ -41,7 +41,7 @@ def decision_table(results: Results) -> Fragment:
         ]
     columns += [_cost(dearest)] if len(dearest) else []
     if rows["cpus_count"].nunique() == 1:
-        found = Standing.of(results, str(most["workload"].iloc[0]))
+        found = Ranking.of(results, str(most["workload"].iloc[0]))
         columns.insert(1, behind(found))
         tied = found.not_behind if len(found.names) > 1 else []
     values = {str(row["system"]): float(row["throughput_rps"]) for row in most.to_dict("records")}

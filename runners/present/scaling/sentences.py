@@ -12,7 +12,7 @@ from runners.analyse.results import Results
 from runners.analyse.scaling import Scaling
 from runners.core.units import PERCENT, RATES, RATIOS, quantity, shortlist
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.standing import Standing, lead
+from runners.present.kit.standing import Ranking, lead
 from runners.present.kit.wording import sentence
 from runners.stats.scalability import LEAST_COUNTS, Scalability, cpu_counts
 
@@ -73,7 +73,7 @@ def _speedup(row: Mapping[str, Any]) -> str:
 
 def _at_one_count(results: Results, rows: pd.DataFrame, title: str) -> str:
     where = f"{title} on {_cpus(int(rows['cpus_count'].iloc[0]))}"
-    found = Standing.of(results, str(rows["workload"].iloc[0]))
+    found = Ranking.of(results, str(rows["workload"].iloc[0]))
     if len(found.names) > 1:
         return lead(results, found, where)
     rows = rows.sort_values("throughput_rps", ascending=False, kind="stable")

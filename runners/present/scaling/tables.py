@@ -13,7 +13,7 @@ from runners.analyse.scaling import Scaling
 from runners.core.records import CONTROL, Interval
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, quantity_parts
 from runners.present.kit.decision import without_number
-from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+from runners.present.kit.markup import Fragment, Group, TableCell, joined, table
 from runners.present.throughput.tables import estimate, launches
 
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
@@ -55,19 +55,26 @@ def _groups(results: Results, frame: pd.DataFrame, line: Any) -> list[Group]:  #
     ]
 
 
-def _head(row: Mapping[str, Any]) -> list[Cell]:
+def _head(row: Mapping[str, Any]) -> list[TableCell]:
     is_control = row["system"] == CONTROL
-    name = Cell(row["system"], launches(row) + (", control" if is_control else ""), "muted" if is_control else "")
-    return [name, Cell(f"{row['cpus_count']:.0f}", "shared" if row.get("shared") else "")]
+    name = TableCell(row["system"], launches(row) + (", control" if is_control else ""), "muted" if is_control else "")
+    return [name, TableCell(f"{row['cpus_count']:.0f}", "shared" if row.get("shared") else "")]
 
 
-def _grown(row: Mapping[str, Any]) -> list[Cell]:
+def _grown(row: Mapping[str, Any]) -> list[TableCell]:
     if row["status"] != "ok":
-        return [*_head(row), Cell("–"), without_number(row["status"]), Cell("–"), Cell("–"), Cell("–")]
+        return [
+            *_head(row),
+            TableCell("–"),
+            without_number(row["status"]),
+            TableCell("–"),
+            TableCell("–"),
+            TableCell("–"),
+        ]
     sign = _SIGNS.get(row["bound"], "")
     return [
         *_head(row),
-        Cell(f"{row['threads_count']:.0f}"),
+        TableCell(f"{row['threads_count']:.0f}"),
         estimate(row, "throughput_rps", RATES, "≥ " if row["limited"] else ""),
         estimate(row, "speedup_ratio", RATIOS, sign),
         estimate(row, "efficiency_ratio", PERCENT, sign),
@@ -75,22 +82,22 @@ def _grown(row: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
-def _busy(row: Mapping[str, Any]) -> Cell:
+def _busy(row: Mapping[str, Any]) -> TableCell:
     """Return the busy share of the median server CPU, and the range of all of them: three numbers, however many there are."""
     least, middle, most = (amount(row[f"busy_{name}_fraction"], PERCENT) for name in ("least", "median", "most"))
-    return Cell(middle, f"{least} to {most}" if row["cpus_count"] > 1 and middle != "–" else "")
+    return TableCell(middle, f"{least} to {most}" if row["cpus_count"] > 1 and middle != "–" else "")
 
 
-def _cost(row: Mapping[str, Any]) -> list[Cell]:
-    offered = Cell(f"{row['offered_rps']:,.0f}")
+def _cost(row: Mapping[str, Any]) -> list[TableCell]:
+    offered = TableCell(f"{row['offered_rps']:,.0f}")
     if row["status"] != "ok":
-        return [*_head(row), offered, without_number(row["status"]), Cell("–"), Cell("–")]
+        return [*_head(row), offered, without_number(row["status"]), TableCell("–"), TableCell("–")]
     split = f"{amount(row['cpu_user_per_request_s'], TIMES)}, {amount(row['cpu_system_per_request_s'], TIMES)}"
     return [
         *_head(row),
         offered,
         estimate(row, "cpu_per_request_s", TIMES),
-        Cell(split),
+        TableCell(split),
         estimate(row, "cost_ratio", RATIOS),
     ]
 
@@ -112,7 +119,12 @@ def _laws(results: Results, scaling: Scaling) -> Fragment:
             peak = f"{law.peak:.0f}" if law.peak < 1e4 else "none"
             parts = [_parts(law.rate_rps, RATES), _parts(law.contention, PERCENT), _parts(law.coherency, PERCENT)]
             lines.append(
-                [Cell(system), *parts, Cell(amount(law.misfit_ratio, PERCENT)), Cell(peak, _by(scaling, law.peak))]
+                [
+                    TableCell(system),
+                    *parts,
+                    TableCell(amount(law.misfit_ratio, PERCENT)),
+                    TableCell(peak, _by(scaling, law.peak)),
+                ]
             )
         groups.append(Group(titles[base], lines))
     return table("The Universal Scalability Law of each system", heads, groups)
@@ -122,5 +134,5 @@ def _by(scaling: Scaling, peak: float) -> str:
     return "extrapolated" if scaling.counts[-1] < peak < float("inf") else ""
 
 
-def _parts(interval: Interval, scale: Any) -> Cell:  # noqa: ANN401  (a Scale)
-    return Cell(*quantity_parts(interval.value, interval.low, interval.high, scale))
+def _parts(interval: Interval, scale: Any) -> TableCell:  # noqa: ANN401  (a Scale)
+    return TableCell(*quantity_parts(interval.value, interval.low, interval.high, scale))

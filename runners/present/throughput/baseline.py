@@ -10,7 +10,7 @@ import pandas as pd
 from runners.core.records import CONTROL
 from runners.core.units import RATIOS, quantity_parts
 from runners.present.kit.frames import inverse, leaders, ordered, workload_title
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 
 ITSELF = ("1 ×", "the baseline")
 NOT_COMPARED = ("–", "not compared")
@@ -26,14 +26,14 @@ def relative(comparisons: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
     groups = []
     for workload in ordered(comparisons["workload"]):
         found = ratio_cells(comparisons, workload)
-        rows = [[Cell(system), cell] for system, cell in found.items()]
+        rows = [[TableCell(system), cell] for system, cell in found.items()]
         if rows:
             groups.append(Group(workload_title(cells, workload), rows))
     heads = [("system", ""), ("throughput", "relative to the leader, or to the chosen baseline; 95 % interval")]
     return table("Throughput relative to a baseline", heads, groups)
 
 
-def ratio_cells(comparisons: pd.DataFrame, workload: str) -> dict[str, Cell]:
+def ratio_cells(comparisons: pd.DataFrame, workload: str) -> dict[str, TableCell]:
     """Return system → its ratio to the workload's leader, with its ratio to every other system as a choice."""
     rows = comparisons[(comparisons["workload"] == workload) & (comparisons["system_a"] != CONTROL)]
     pairs: dict[tuple[str, str], tuple[str, str]] = {}
@@ -46,10 +46,10 @@ def ratio_cells(comparisons: pd.DataFrame, workload: str) -> dict[str, Cell]:
     return {system: _cell(system, str(leader), systems, pairs) for system in systems}
 
 
-def _cell(system: str, leader: str, systems: list[str], pairs: Mapping[tuple[str, str], tuple[str, str]]) -> Cell:
+def _cell(system: str, leader: str, systems: list[str], pairs: Mapping[tuple[str, str], tuple[str, str]]) -> TableCell:
     choices = {other: ITSELF if other == system else pairs.get((system, other), NOT_COMPARED) for other in systems}
     text, note = choices[leader]
-    return Cell(text, note, choices=choices)
+    return TableCell(text, note, choices=choices)
 
 
 def _parts(row: Mapping[Any, Any], *, turned: bool) -> tuple[str, str]:

@@ -30,7 +30,7 @@ from runners.present.kit.frames import (
     workload_title,
 )
 from runners.present.kit.markup import Fragment, joined
-from runners.present.kit.standing import Standing, rate
+from runners.present.kit.standing import Ranking, rate
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import MOST_CONCLUSIONS, few
 from runners.present.throughput import charts, revision, tuning
@@ -54,7 +54,7 @@ def answer(results: Results) -> str:
     """Return who is fastest, by how much, compared with whom, and how sure; of two revisions, what is decided."""
     if changed := revision.answer(results):
         return changed
-    found = Standing.of(results, main_workload(results))
+    found = Ranking.of(results, main_workload(results))
     if not found.names:
         return "No system has a number that can be ranked."
     leader, workload, cpus = found.leader, title(results, found.workload), _on_cpus(results)
@@ -84,11 +84,11 @@ def message(results: Results) -> str:
     """Return at which of the compared workloads the leader leads or ties; of two revisions, which they are."""
     if before := results.manifest.earlier_revision:
         return f"Requests per second now, and at revision {before}"
-    leader = Standing.of(results, main_workload(results)).leader
+    leader = Ranking.of(results, main_workload(results)).leader
     alone: list[str] = []
     tied: list[str] = []
     for name in compared_workloads(results):
-        found = Standing.of(results, name)
+        found = Ranking.of(results, name)
         if leader and found.leader == leader and len(found.names) > 1:
             (alone if len(found.not_behind) == 1 else tied).append(title(results, name))
     parts = [f"{does} {_at(names)}" for does, names in (("leads", alone), ("ties", tied)) if names]
@@ -108,7 +108,7 @@ def main_chart(results: Results) -> Chart:
 def decision_table(results: Results) -> Fragment:
     """Return the table of what to choose: a row a system, for the main workload, with throughputs of the others of its kind."""
     workload = main_workload(results)
-    found = Standing.of(results, workload)
+    found = Ranking.of(results, workload)
     cells = results.cells
     rows = without_control(cells[cells["workload"] == workload])
     beside = [name for name in compared_workloads(results) if name != workload]
@@ -146,7 +146,7 @@ def elsewhere(results: Results) -> list[str]:
     """Return a sentence for each other compared workload: who leads there, and by how much."""
     found = []
     for workload in [name for name in compared_workloads(results) if name != main_workload(results)][:_MOST_OTHERS]:
-        family = Standing.of(results, workload)
+        family = Ranking.of(results, workload)
         if len(family.names) > 1:
             found.append(f"At {title(results, workload)}, {leads(family, family.names[1])}.")
     return found
@@ -155,7 +155,7 @@ def elsewhere(results: Results) -> list[str]:
 def within_servers(results: Results) -> list[str]:
     """Return a sentence about the best and the slowest way to decode of the server that is not the leader's and differs most."""
     workload = main_workload(results)
-    family = Standing.of(results, workload)
+    family = Ranking.of(results, workload)
     server_of = dict(zip(results.cells["system"], results.cells["server"], strict=True))
     pairs = []
     for server in ordered(server_of[name] for name in family.names):
@@ -174,10 +174,10 @@ def floor(results: Results) -> list[str]:
     names = [name for name in compared_workloads(results) if name in set(results.shares["workload"])]
     if not names:
         return []
-    floors = Standing.of(
+    floors = Ranking.of(
         results, str(results.shares.loc[results.shares["workload"] == names[0], "floor_workload"].iloc[0])
     )
-    family = Standing.of(results, names[0])
+    family = Ranking.of(results, names[0])
     if len(floors.names) < 2 or len(family.names) < 2:
         return []
     first, last = floors.names[0], floors.names[-1]

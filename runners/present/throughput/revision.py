@@ -8,7 +8,7 @@ from runners.core.records import Decision, Interval
 from runners.core.units import RATIOS, amount, quantity, quantity_parts
 from runners.present.kit.decision import note
 from runners.present.kit.frames import workload_title
-from runners.present.kit.markup import Cell, Fragment, Group, joined, table
+from runners.present.kit.markup import Fragment, Group, TableCell, joined, table
 from runners.present.throughput.workloads import LIMIT, title
 from runners.stats.verdicts import PRECISION_OF_THRESHOLD, decision_of, regression
 
@@ -69,18 +69,18 @@ def comparison(results: Results) -> Fragment:
     return joined(table("What changed: both builds, paired in blocks", _HEADS, groups), note(f"{told} {why}".rstrip()))
 
 
-def _row(results: Results, change: Change) -> list[Cell]:
+def _row(results: Results, change: Change) -> list[TableCell]:
     decided = change.decision(threshold(results))
     kind = {"regression": "bad", "undecided": "muted"}.get(decided, "name")
     return [
-        Cell(change.system),
-        Cell(LIMIT, kind="muted") if change.is_bound else _ratio(change.throughput),
+        TableCell(change.system),
+        TableCell(LIMIT, kind="muted") if change.is_bound else _ratio(change.throughput),
         _ratio(change.cpu),
-        Cell(amount(change.memory_ratio, RATIOS)),
-        Cell(f"{change.blocks_count}"),
-        Cell(decided, kind=kind),
+        TableCell(amount(change.memory_ratio, RATIOS)),
+        TableCell(f"{change.blocks_count}"),
+        TableCell(decided, kind=kind),
     ]
 
 
-def _ratio(found: Interval) -> Cell:
-    return Cell(*quantity_parts(found.value, found.low, found.high, RATIOS))
+def _ratio(found: Interval) -> TableCell:
+    return TableCell(*quantity_parts(found.value, found.low, found.high, RATIOS))

@@ -12,7 +12,7 @@ from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, PERCENTILES, perce
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
 from runners.present.kit.decision import without_number
 from runners.present.kit.frames import cell_of, ordered, workload_title
-from runners.present.kit.markup import Cell, Fragment, Group, dotted_facts, joined, table
+from runners.present.kit.markup import Fragment, Group, TableCell, dotted_facts, joined, table
 from runners.present.sessions import blocks
 
 _COST_HEADS = (
@@ -66,39 +66,39 @@ def _costs(groups: Sequence[tuple[str, pd.DataFrame]], published: pd.DataFrame |
     named = f"; {sources[0]}" if len(sources) == 1 else ""
     beside = [("published", f"another machine: {machines}{named}")] if shown else []
 
-    def line(row: Mapping[str, Any]) -> list[Cell]:
+    def line(row: Mapping[str, Any]) -> list[TableCell]:
         also = [_published(published, row, with_source=not named)] if published is not None and shown else []
-        return [*_cost(row), *also, Cell("; ".join(row["remarks"]), kind="words")]
+        return [*_cost(row), *also, TableCell("; ".join(row["remarks"]), kind="words")]
 
     parts = [Group(title, [line(row) for row in rows.to_dict("records")]) for title, rows in groups]
     return table("Results: throughput and what it costs", [*_COST_HEADS, *beside, ("remarks", "")], parts)
 
 
-def _system(row: Mapping[str, Any]) -> Cell:
+def _system(row: Mapping[str, Any]) -> TableCell:
     is_control = row["system"] == CONTROL
-    return Cell(row["system"], launches(row) + (", control" if is_control else ""), "muted" if is_control else "")
+    return TableCell(row["system"], launches(row) + (", control" if is_control else ""), "muted" if is_control else "")
 
 
-def _cost(row: Mapping[str, Any]) -> list[Cell]:
+def _cost(row: Mapping[str, Any]) -> list[TableCell]:
     if row["status"] != "ok":
-        return [_system(row), without_number(row["status"]), *[Cell("–")] * (len(_COST_HEADS) - 2)]
+        return [_system(row), without_number(row["status"]), *[TableCell("–")] * (len(_COST_HEADS) - 2)]
     return [
         _system(row),
         estimate(row, "throughput_rps", RATES, _at_least(row)),
         estimate(row, "cpu_per_request_s", TIMES),
-        Cell(format_size(row["rss_peak_bytes"])),
-        Cell(
+        TableCell(format_size(row["rss_peak_bytes"])),
+        TableCell(
             "–" if pd.isna(row["errors_count"]) else f"{int(row['errors_count'])}",
             kind="bad" if row["errors_count"] else "",
         ),
-        Cell(_LIMITS.get(row["bottleneck"], row["bottleneck"]), kind="name"),
+        TableCell(_LIMITS.get(row["bottleneck"], row["bottleneck"]), kind="name"),
     ]
 
 
-def throughput(row: Mapping[str, Any]) -> Cell:
+def throughput(row: Mapping[str, Any]) -> TableCell:
     """The throughput of a cell with its interval, its bound, and n: launches used of launches made."""
     shown = estimate(row, "throughput_rps", RATES, _at_least(row))
-    return Cell(shown.text, "; ".join(filter(None, [shown.note, launches(row)])))
+    return TableCell(shown.text, "; ".join(filter(None, [shown.note, launches(row)])))
 
 
 def _at_least(row: Mapping[str, Any]) -> str:
@@ -110,28 +110,28 @@ def launches(row: Mapping[str, Any]) -> str:
     return f"n = {int(row['launches_count'])}/{int(row['launches_made_count'])}"
 
 
-def _times(row: Mapping[str, Any]) -> list[Cell]:
+def _times(row: Mapping[str, Any]) -> list[TableCell]:
     if row["status"] != "ok":
-        return [_system(row), *[Cell("–")] * (len(_TIME_HEADS) - 1)]
+        return [_system(row), *[TableCell("–")] * (len(_TIME_HEADS) - 1)]
     percentiles = (estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES)
-    return [_system(row), *percentiles, Cell(amount(row["max_s"], TIMES))]
+    return [_system(row), *percentiles, TableCell(amount(row["max_s"], TIMES))]
 
 
-def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> Cell:  # noqa: ANN401  (a Scale)
+def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> TableCell:  # noqa: ANN401  (a Scale)
     """A cell's estimate with its interval, from the columns ``…_low_unit`` and ``…_high_unit`` beside it."""
     stem, unit = column.rsplit("_", 1)
     value, low, high = row[column], row.get(f"{stem}_low_{unit}", math.nan), row.get(f"{stem}_high_{unit}", math.nan)
     if pd.isna(value):
-        return Cell("–", "no number", "muted")
+        return TableCell("–", "no number", "muted")
     text, interval = quantity_parts(value, low, high, scale)
-    return Cell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
+    return TableCell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
 
 
-def _published(published: pd.DataFrame, row: Mapping[str, Any], *, with_source: bool) -> Cell:
+def _published(published: pd.DataFrame, row: Mapping[str, Any], *, with_source: bool) -> TableCell:
     found = cell_of(published, row["system"], row["workload"])
     if found is None:
-        return Cell("", kind="published")
-    return Cell(amount(found["throughput_rps"], RATES), found["source"] if with_source else "", "published")
+        return TableCell("", kind="published")
+    return TableCell(amount(found["throughput_rps"], RATES), found["source"] if with_source else "", "published")
 
 
 _SHOWN_PLACES = 3
@@ -173,7 +173,7 @@ def comparisons(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
 _ORDER = {"leader": 0, "control": 1, "other": 2}
 
 
-def _comparison(row: Mapping[str, Any]) -> list[Cell]:
+def _comparison(row: Mapping[str, Any]) -> list[TableCell]:
     text, interval = "–", ""
     if pd.notna(row["ratio"]):
         text, interval = quantity_parts(row["ratio"], row["ratio_low"], row["ratio_high"], RATIOS)
@@ -181,8 +181,8 @@ def _comparison(row: Mapping[str, Any]) -> list[Cell]:
     muted = "" if row["family"] == "leader" else "muted name"
     words, kind = VERDICTS.get(row["verdict"], (_FAMILIES.get(row["family"], ""), ""))
     why = "the load was the limit" if row["bound"] else ""
-    names = [Cell(row[name], kind=muted or "name") for name in ("system_a", "system_b")]
-    return [*names, Cell(side + text, interval), blocks(row), Cell(words, why, muted or kind)]
+    names = [TableCell(row[name], kind=muted or "name") for name in ("system_a", "system_b")]
+    return [*names, TableCell(side + text, interval), blocks(row), TableCell(words, why, muted or kind)]
 
 
 def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
@@ -195,7 +195,7 @@ def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
     for workload in ordered(frame["workload"]):
         systems = ordered(frame.loc[frame["workload"] == workload, "system"])
         lines = [
-            [Cell(system), *(_light(**counts.get((workload, system, name), {})) for name in names)]
+            [TableCell(system), *(_light(**counts.get((workload, system, name), {})) for name in names)]
             for system in systems
         ]
         groups.append(Group(workload_title(cells, workload), lines))
@@ -211,35 +211,35 @@ def checks(frame: pd.DataFrame, cells: pd.DataFrame) -> Fragment:
     return joined(lights, table("What the checks found", heads, [Group("", found)]))
 
 
-def _finding(name: str, void: bool, advice: str, rows: pd.DataFrame) -> list[Cell]:
+def _finding(name: str, void: bool, advice: str, rows: pd.DataFrame) -> list[TableCell]:
     """One kind of finding: how often, where, and the first in words; a noisy machine has hundreds of one kind."""
     places = ordered(rows["system"] + ", " + rows["workload"])
     more = f" and {len(places) - _SHOWN_PLACES} more" if len(places) > _SHOWN_PLACES else ""
     return [
-        Cell(name),
-        Cell("✕ void" if void else "▲ flagged", kind="bad" if void else "warn"),
-        Cell(f"{len(rows)}"),
-        Cell("; ".join(places[:_SHOWN_PLACES]) + more, kind="words"),
-        Cell(rows["detail"].iloc[0], kind="words"),
-        Cell(advice, kind="words"),
+        TableCell(name),
+        TableCell("✕ void" if void else "▲ flagged", kind="bad" if void else "warn"),
+        TableCell(f"{len(rows)}"),
+        TableCell("; ".join(places[:_SHOWN_PLACES]) + more, kind="words"),
+        TableCell(rows["detail"].iloc[0], kind="words"),
+        TableCell(advice, kind="words"),
     ]
 
 
-def _light(made: int = 0, held: int = 0, void: int = 0) -> Cell:
+def _light(made: int = 0, held: int = 0, void: int = 0) -> TableCell:
     """Return how many of the checks held, and how many of the others made their trials void."""
     if not made:
-        return Cell("–")
+        return TableCell("–")
     flagged, text = made - held - void, f"{held} of {made}"
     if void:
-        return Cell(f"✕ {text}", f"{void} void" + (f", {flagged} flagged" if flagged else ""), "bad")
-    return Cell(f"▲ {text}", f"{flagged} flagged", "warn") if flagged else Cell(f"✓ {text}", kind="good")
+        return TableCell(f"✕ {text}", f"{void} void" + (f", {flagged} flagged" if flagged else ""), "bad")
+    return TableCell(f"▲ {text}", f"{flagged} flagged", "warn") if flagged else TableCell(f"✓ {text}", kind="good")
 
 
 def provenance(machine: Mapping[str, Any], versions: Mapping[str, Any], parameters: Mapping[str, Any]) -> Fragment:
     """Return the table of provenance: machine, versions and flags, parameters; nested facts as dotted names."""
     parts = {"Machine": machine, "Versions and flags": versions, "Parameters": parameters}
     groups = [
-        Group(title, [[Cell(name), Cell(text, kind="long")] for name, text in dotted_facts(part)])
+        Group(title, [[TableCell(name), TableCell(text, kind="long")] for name, text in dotted_facts(part)])
         for title, part in parts.items()
     ]
     return table("Provenance", [("fact", ""), ("value", "")], groups)

@@ -9,7 +9,7 @@ from runners.analyse.results import Results
 from runners.core.records import LOWER_BOUND_LIMITS, Bound, Interval, System
 from runners.core.units import RATIOS, percent_more, quantity_parts
 from runners.present.kit.frames import has_errors, measured, ordered, workload_title
-from runners.present.kit.markup import Cell, Fragment, Group, table
+from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.kit.wording import sentence
 from runners.present.throughput.workloads import compared_workloads, main_workload, title
 from runners.stats.verdicts import bound
@@ -87,7 +87,7 @@ def comparison(results: Results) -> Fragment:
     return table("What tuning buys: single intervals, paired in blocks", heads, groups)
 
 
-def _row(gain: Gain) -> list[Cell]:
+def _row(gain: Gain) -> list[TableCell]:
     text, interval = quantity_parts(gain.ratio.value, gain.ratio.low, gain.ratio.high, RATIOS)
-    names = [Cell(gain.tuned.name), Cell(gain.tuned.plain.name, kind="name")]
-    return [*names, Cell(_SIGNS[gain.bound] + text, interval), Cell(f"{gain.blocks_count}")]
+    names = [TableCell(gain.tuned.name), TableCell(gain.tuned.plain.name, kind="name")]
+    return [*names, TableCell(_SIGNS[gain.bound] + text, interval), TableCell(f"{gain.blocks_count}")]

@@ -15,7 +15,7 @@ from runners.present.kit.frames import (
     share_bound,
     workload_title,
 )
-from runners.present.kit.standing import Standing
+from runners.present.kit.standing import Ranking
 
 LIMIT = "the load was the limit"
 _WIDE_PERCENT = 2.0
@@ -54,7 +54,7 @@ def title(results: Results, workload: str) -> str:
     return workload_title(results.cells, workload).replace(", ", " with ", 1)
 
 
-def leads(found: Standing, name: str) -> str:
+def leads(found: Ranking, name: str) -> str:
     """Return the words of a comparison of the leader with `name`, and whether they are told apart."""
     lead = found.ratio(name)
     if lead is None:
@@ -75,7 +75,7 @@ def cost_words(cells: pd.DataFrame, share: pd.Series) -> str:
     return f"{bound}{value:.{places}f} %{interval}".replace("-", "−")
 
 
-def share_of_gap(results: Results, found: Standing, floors: Standing) -> float | None:
+def share_of_gap(results: Results, found: Ranking, floors: Ranking) -> float | None:
     """Return the share that the floors have in the gap between the leader and the slowest system; on the scale of logarithms."""
     shares = results.shares[results.shares["workload"] == found.workload]
     below = shares.set_index("system")["floor_system"].to_dict()

@@ -31,7 +31,9 @@ def block(step=lambda _: None):
     catalogue = Catalogue()
     image, artifacts = full_image(catalogue), build_all(catalogue, [catalogue.server("net-http")])
     source = LoadContext(GENERATORS, image, plan_pinning(usable_cores()), SpeedProbes([]))
-    cells = design(catalogue, ["json10"], systems=["net-http"], shapes=connection_shapes([20, MANY]), fresh=True)
+    cells = design(
+        catalogue, ["json10"], systems=["net-http"], shapes=connection_shapes([20, MANY]), process_per_cell=True
+    )
     profile = Profile(0.2, 0.6, 1, 1, 1, 1.0, "for tests")
     return measure_block(BlockSettings(cells, artifacts, source, profile, 80, 1, "pretty", 1), 1, set(), step)
 
