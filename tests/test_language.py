@@ -22,26 +22,14 @@ OLD_NAMES_INSIDE = {"test_language.py", "test_migrations.py"}
 TESTS = [path for path in sorted((PROJECT / "tests").rglob("*.py")) if path.name not in OLD_NAMES_INSIDE]
 SCRIPTS = [path for folder in ("benchmarks", "docs") for path in sorted((PROJECT / folder).glob("*.py"))]
 SOURCES = {
-    ".cc",
-    ".cfg",
-    ".conf",
-    ".cpp",
-    ".go",
-    ".h",
-    ".hpp",
-    ".in",
-    ".java",
-    ".js",
-    ".py",
-    ".rs",
-    ".sh",
-    ".sql",
-    ".toml",
-}
+    ".cc", ".cfg", ".conf", ".cpp", ".css", ".go", ".h", ".hpp", ".in", ".j2", ".java", ".js", ".lua", ".rs", ".sh", ".sql", ".toml",
+}  # fmt: skip
+BUILT = {"node_modules", "target"}
+OTHER_SOURCES = [path for path in sorted((PROJECT / "runners").rglob("*")) if path.suffix in SOURCES]
 SERVERS = [
     path
     for path in sorted((PROJECT / "servers").rglob("*"))
-    if path.suffix in SOURCES and not {"node_modules", "target"} & set(path.parts)
+    if path.suffix in {*SOURCES, ".py"} and not BUILT & {*path.parts}
 ]
 MOST_WORDS, MEAN_WORDS = 30, 20
 
@@ -312,21 +300,23 @@ def test_comments_docstrings_and_messages_use_the_terms_of_the_glossary():
     assert {path: words for path, words in found.items() if words} == {}
 
 
-def old_words_of_source(source: str) -> list[str]:
-    """Return what the glossary replaces in comments and in the words of names: a server sends no answers."""
+def old_words_of_source(source: str, *more: str) -> list[str]:
+    """Return what the glossary replaces, and `more` words, in comments and in the words of names."""
     words_of_names = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", source)
-    return terms_to_replace(words_of_names, TERMS | {"answer": "response"})
+    return terms_to_replace(words_of_names, TERMS | dict.fromkeys(more, "response"))
 
 
-def test_sources_of_servers_use_the_terms_of_the_glossary():
-    found = {str(path): old_words_of_source(path.read_text(encoding="utf-8")) for path in SERVERS}
-    assert {path: old for path, old in found.items() if old} == {}
+def test_sources_in_other_languages_use_the_terms_of_the_glossary():
+    # A report has an answer; a server sends a response.
+    found = {path: old_words_of_source(path.read_text(encoding="utf-8")) for path in OTHER_SOURCES}
+    found |= {path: old_words_of_source(path.read_text(encoding="utf-8"), "answer") for path in SERVERS}
+    assert {str(path): old for path, old in found.items() if old} == {}
     assert len(found) > 150
 
 
 def test_an_old_word_in_a_name_of_a_source_is_found():
     source = "func sendAnswer() {}  // unanswered; task\nvoid ask_database();"
-    assert [old.partition(" ")[0] for old in old_words_of_source(source)] == ["ask", "Answer"]
+    assert [old.partition(" ")[0] for old in old_words_of_source(source, "answer")] == ["ask", "Answer"]
 
 
 def test_names_of_tests_use_the_terms_of_the_glossary():

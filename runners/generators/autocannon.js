@@ -35,7 +35,7 @@ function setupClient (client) {
   client.on('connError', (error) => { errors[error.syscall in errors ? error.syscall : 'read']++ })
   client.on('done', () => {
     if (!client.conn.connecting && !client.conn.destroyed) connected.add(client)
-    if (--running === 0) save() // all are done in one turn, before autocannon hands over its result
+    if (--running === 0) save() // all are done in one iteration of the event loop, before autocannon hands over its result
   })
 }
 

@@ -146,13 +146,13 @@
   tables.forEach((table, place) => {
     [...table.tHead.rows[0].cells].forEach((head, column) => {
       if (!firstText(head)) return;
-      const turn = () => {
+      const sort = () => {
         const [was, down] = state.sort.get(place) || [-1, false];
         state.sort.set(place, [column, was === column ? !down : false]);
         sortTable(table, ...state.sort.get(place));
         remember();
       };
-      head.replaceChildren(make("button", { type: "button", class: "wb-sort", onclick: turn }, ...head.childNodes));
+      head.replaceChildren(make("button", { type: "button", class: "wb-sort", onclick: sort }, ...head.childNodes));
     });
     const kinds = [["CSV", asCsv], ["Markdown", asMarkdown]];
     const copies = kinds.map(([name, text]) => make("button", { type: "button", onclick: () => copy(text(table), name) }, `Copy as ${name}`));
@@ -161,8 +161,8 @@
 
   if (tables.length || systems.length) {
     for (const name of systems) {
-      const turn = () => { if (!state.hide.delete(name)) state.hide.add(name); show(); };
-      buttons.set(name, make("button", { type: "button", "aria-pressed": "true", onclick: turn }, name));
+      const toggle = () => { if (!state.hide.delete(name)) state.hide.add(name); show(); };
+      buttons.set(name, make("button", { type: "button", "aria-pressed": "true", onclick: toggle }, name));
     }
     const reset = () => { state.hide.clear(); state.find = find.value = state.base = base.value = ""; show(); };
     base.append(make("option", { value: "" }, "as the report says"), ...baselines.map((name) => make("option", { value: name }, name)));
