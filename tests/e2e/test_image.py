@@ -24,7 +24,7 @@ def printed(tmp_path, monkeypatch):
             lines.append(line)
             return super().read(line, now_s)
 
-    monkeypatch.setattr(debian_root, "Progress", Noted)
+    monkeypatch.setattr(debian_root, "InstallProgress", Noted)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return lines
 

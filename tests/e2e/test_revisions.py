@@ -17,7 +17,7 @@ from tests.systems.test_revisions import git
 pytestmark = [pytest.mark.e2e, pytest.mark.quiet]
 
 SYSTEM, EXPERIMENT = "net-http+encoding/json/v2", "02-json-decode"
-HANDLER = "reply, status, err := x.Respond("
+HANDLER = "reply, status, err := responder.Respond("
 # As much again as the request costs, or more: few short blocks decide about it.
 PLANTED = "for step, until := 0, 50_000; step < until; step++ {\n}\n"
 
