@@ -114,6 +114,10 @@ def _later(late: Histogram, limit_s: float) -> float:
 def _corrected(histogram: Histogram) -> dict[str, float]:
     """Return `CORRECTED` of one window; NaN without a sample."""
     values, counts = histogram.arrays
-    statistics = (histogram.mean_us, histograms.stddev(values, counts), histograms.maximum(values, counts))
+    statistics = (
+        histograms.mean(values, counts),
+        histograms.stddev(values, counts),
+        histograms.maximum(values, counts),
+    )
     known = [*histograms.percentiles(values, counts, _PRINTED), *statistics]
     return {name: value * 1e-6 for name, value in zip(CORRECTED, known, strict=True)}

@@ -33,13 +33,6 @@ class Histogram:
         """Return the number of samples."""
         return int(self.arrays[1].sum())
 
-    @cached_property
-    def mean_us(self) -> float:
-        """Return the arithmetic mean of the samples; NaN without a sample."""
-        values_us, counts = self.arrays
-        total = self.total_count
-        return float(np.dot(values_us, counts) / total) if total else float("nan")
-
     def __eq__(self, other: object) -> bool:
         """Return whether another one has the same counts of the same values."""
         return isinstance(other, Histogram) and all(map(np.array_equal, self.arrays, other.arrays))

@@ -186,7 +186,7 @@ def _statistics(fields: dict[str, Any]) -> Statistics:
     if len(values) and values[[0, -1]].tolist() != ends:
         raise ValueError("a histogram does not span its range")
     # wrk calculates its own mean: it shows that the script found the histogram, and all of it.
-    mean = found.by_us.mean_us if len(values) else found.mean
+    mean = histograms.mean(*found.by_us.arrays) if len(values) else found.mean
     if not math.isclose(mean, found.mean, rel_tol=1e-9, abs_tol=found.tolerance_us):
         raise ValueError("a histogram does not have its mean")
     return found

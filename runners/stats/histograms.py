@@ -111,7 +111,7 @@ def estimable(total: int, q: float) -> bool:
 
 
 def mean(values: ArrayLike, counts: ArrayLike) -> float:
-    """Return the arithmetic mean."""
+    """Return the arithmetic mean; NaN without a sample."""
     total = np.sum(counts)
     return float(np.dot(values, counts) / total) if total else float("nan")
 

@@ -93,7 +93,7 @@ def little_ratio(result: LoadResult) -> float:
 
 def mean_service_s(result: LoadResult) -> float:
     """Return the mean service time in seconds; NaN without a sample."""
-    return result.service_time.mean_us * 1e-6
+    return histograms.mean(*result.service_time.arrays) * 1e-6
 
 
 DISTURBANCES = frozenset({_STEAL, _OTHER_LOAD, SCHEDULE, CLOCK, TOGETHER})
