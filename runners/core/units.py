@@ -131,6 +131,7 @@ RATES: Scale = ((1e6, "M requests/s"), (1e3, "k requests/s"), (1.0, "requests/s"
 TIMES: Scale = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 RATIOS: Scale = ((1.0, "×"),)
 PERCENT: Scale = ((0.01, "%"),)
+SIZES: Scale = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
 
 _MOST_PLACES = 3

@@ -11,6 +11,7 @@ import pandas as pd
 from runners.analyse.run_comparison import BeforeAfter, Difference
 from runners.core.records import CONTROL
 from runners.core.units import RATES, RATIOS, amount, quantity, quantity_parts, system_title
+from runners.present.kit.decision import estimate_cell
 from runners.present.kit.frames import (
     ordered,
     workload_title,
@@ -66,8 +67,8 @@ def _row(row: Mapping[str, object]) -> list[TableCell]:
     note = "A/A control" if muted else "server unchanged" if row["unchanged"] else ""
     return [
         TableCell(str(row["system"]), note, "muted" if muted else ""),
-        tables.estimate(row, "a_rps", RATES, limited_a),
-        tables.estimate(row, "b_rps", RATES, limited_b),
+        estimate_cell(row, "a_rps", RATES, limited_a),
+        estimate_cell(row, "b_rps", RATES, limited_b),
         _ratio(row, "ratio", _SIDES[str(row["bound"])]),
         TableCell(words, kind="muted name" if muted else kind),
         _ratio(row, "p99_ratio"),

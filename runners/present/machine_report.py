@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from runners.analyse.load_generators import driven
+from runners.analyse.load_generators import CEILING_OF, driven
 from runners.analyse.results import Results
 from runners.core.records import LOWER_BOUND_LIMITS
 from runners.core.units import PERCENT, RATES, TIMES, amount, quantity
@@ -32,7 +32,7 @@ def answer(results: Results) -> str:
         return f"The load generator's ceiling on this machine is not known{rest}."
     rate = quantity(row["throughput_rps"], row["throughput_low_rps"], row["throughput_high_rps"], RATES)
     limited = row["bottleneck"] in LOWER_BOUND_LIMITS
-    return f"On this machine the load generator drives {'at most' if limited else 'at least'} {rate}{rest}."
+    return f"On this machine the load generator drives {'at most' if limited else 'at least'} {rate}, with {row['system']}{rest}."
 
 
 def _ceiling(results: Results) -> dict[str, Any] | None:
@@ -74,10 +74,9 @@ def ceilings(results: Results) -> list[str]:
     rows = driven(results.cells)
     if len(rows) > 1:
         rows = rows.sort_values("throughput_rps", ascending=False)
-        ends = [f"{each['generator']} {amount(each['throughput_rps'], RATES)}" for each in rows.to_dict("records")]
-        found.append(
-            f"Against the same fixed response, {ends[0]} is the most that a load generator drives and {ends[-1]} the least."
-        )
+        (most, high), *_, (least, low) = zip(rows["generator"], rows["throughput_rps"], strict=True)
+        first = f"With the fixed response of {CEILING_OF} {most} drives most, {amount(high, RATES)}"
+        found.append(f"{first}, and {least} least, {amount(low, RATES)}.")
     return found
 
 

@@ -1,7 +1,10 @@
 """Charts, tables and sentences about connections, from a made-up run."""
 
 import json
+import re
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from runners.analyse.results import analyse
@@ -72,7 +75,7 @@ def test_tables_hold_connections_errors_and_slopes(results):
     assert "control" not in text
     row = next(line for line in text.splitlines() if line.startswith("express n = ") and "\t900" in line)
     assert "at once" in row
-    assert "kB of peak memory" in text
+    assert "KiB" in text
 
 
 def test_a_build_that_failed_is_shown_with_its_reason_escaped(results):
@@ -97,7 +100,7 @@ def test_the_answer_and_the_conclusions_name_the_fastest_at_both_ends_the_memory
         "From 20 to 19,900 connections throughput falls by 1.58 × (1.58 to 1.58) with net-http and by"
     )
     assert memory.index("net-http") < memory.index("express")
-    assert "kB (" in memory
+    assert "KiB (" in memory
     assert drops.startswith("express failed, or was late, most often: in ")
     assert drops.endswith("at 19,900 connections (json10); 1 of 2 had no error.")
     assert built == "A cold build takes 49.0 s (net-http); after a change at most 1.10 s (net-http)."
@@ -126,3 +129,14 @@ def test_the_limits_name_the_connections_and_what_was_left_out(results):
     text = "\n".join(limits_of(results))
     assert "closed loop of 20 to 19,900 connections" in text
     assert LEFT_OUT in text
+
+
+def test_the_memory_in_the_decision_table_is_that_of_the_conclusions_whatever_workload_comes_first(results):
+    other = results.usage.assign(workload_name="blog", rss_peak_bytes=3 * results.usage["rss_peak_bytes"])
+    both = replace(results, tables=replace(results.tables, usage=pd.concat([other, results.usage], ignore_index=True)))
+    table, slopes = report.decision_table(both).text, scale_tables.connections(both).text
+    least = re.search(r"costs net-http ([\d.]+ KiB)", scale_words.per_connection(both))[1]
+    head, *lines = table.splitlines()[1:]
+    assert head.endswith("memory [of one more connection, json10]")
+    assert any(line.startswith("net-http\t") and f"\t{least}" in line for line in lines)
+    assert re.search(rf"net-http\tjson10\t{least}", slopes)

@@ -266,8 +266,18 @@ def test_a_system_leads_also_where_all_others_failed_requests(run):
     assert report.decision_table(run).text.splitlines()[3].startswith("beta\t60.0 k/s leader")
 
 
-def test_the_title_of_the_main_chart_says_how_far_the_servers_are_apart(run):
-    assert report.message(run).startswith("From the slowest to the fastest server: 3.00 × on Text")
+def test_the_title_of_the_main_chart_says_how_far_the_servers_are_apart_with_the_ratios_of_the_table(run):
+    led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69), "gamma": (0.345, 0.32, 0.37)})
+    led(run, "json", "alpha", {"beta": (0.78, 0.7, 0.9), "gamma": (0.9, 0.8, 1.01)}, bound="at most")
+    assert report.message(run) == "From the slowest to the fastest server: 2.9 × on Text; ≥ 1.3 × on JSON"
+    table = report.decision_table(run).text
+    assert "2.9 × (2.7 to 3.1)" in table
+    assert "≥ 1.3 × (1.1 to 1.4)" in table
+
+
+def test_where_no_server_is_ranked_the_title_compares_none(run):
+    led(run, "text", "beta", {"alpha": (0.667, 0.64, 0.69)}, bound="unknown")
+    assert report.message(run) == "Requests per second"
 
 
 def test_of_those_that_share_a_cpu_the_one_that_used_more_of_it_is_nearest(run):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from runners.analyse.results import Results
 from runners.analyse.usage import levels, memory_per_connection
-from runners.core.units import format_size
+from runners.core.units import SIZES
 from runners.present import how_sure as certainty
 from runners.present.connections import charts, sentences
-from runners.present.kit.decision import BELOW, Column, by_workload, decision_table as table_of
+from runners.present.kit.decision import BELOW, Column, by_workload, decision_table as table_of, estimate_cell
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.kit.markup import Fragment, TableCell
+from runners.present.kit.markup import Fragment
 from runners.present.kit.theme import Chart
 
 answer = sentences.answer
@@ -39,11 +39,14 @@ def decision_table(results: Results) -> Fragment:
 
 
 def _memory(results: Results) -> list[Column]:
-    """Return the column of what one more connection costs; none where there was one number of connections only."""
+    """Return the column of what one more connection costs in the first workload; none where it had one number of connections only."""
+    name, _ = sentences.main_counts(results)
     rows = memory_per_connection(results.usage)
-    rows = rows[rows["name"] == rows["name"].iloc[0]] if len(rows) else rows
-    cells = {row.system: TableCell(format_size(row.per_connection_bytes)) for row in rows.itertuples()}
-    return [Column("memory", "of one more connection", cells)] if cells else []
+    cells = {
+        str(row["system"]): estimate_cell(row, "per_connection_bytes", SIZES)
+        for row in rows[rows["name"] == name].to_dict("records")
+    }
+    return [Column("memory", f"of one more connection, {name}", cells)] if cells else []
 
 
 def message(results: Results) -> str:

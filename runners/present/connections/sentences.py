@@ -10,7 +10,7 @@ import pandas as pd
 from runners.analyse.results import Results
 from runners.analyse.usage import levels, memory_per_connection
 from runners.core.load import ERRORS_TOLERANCE
-from runners.core.units import Scale, amount
+from runners.core.units import SIZES, Scale, amount
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.standing import Ranking, lead, rate
 from runners.present.kit.wording import at_most, changes, few, known, sentence
@@ -21,13 +21,12 @@ _BUSY = 0.9
 _FEW = 20
 # With few connections the load generator's own work between two requests counts.
 _MANY = 1000
-_KB: Scale = ((1e3, "kB"), (1.0, "B"))
 _SECONDS: Scale = ((1.0, "s"),)
 
 
 def answer(results: Results) -> str:
     """Return who completes most with the most connections, and by how much."""
-    name, counts = _counts(results)
+    name, counts = main_counts(results)
     if not counts:
         return "No system completed a request."
     return _fastest(results, name, counts[-1], for_answer=True) or _unranked(results, name, counts[-1])
@@ -50,7 +49,7 @@ def conclusions(results: Results) -> list[str]:
 
 def few_connections(results: Results) -> str:
     """Return who completes most with few connections."""
-    name, counts = _counts(results)
+    name, counts = main_counts(results)
     least = _least(counts)
     return _fastest(results, name, least) if len(counts) > 1 and least != counts[-1] else ""
 
@@ -66,7 +65,7 @@ def other_workloads(results: Results) -> list[str]:
 
 def few_and_others(results: Results) -> pd.DataFrame:
     """Return the cells that these sentences are about: few connections, and each further workload at its most connections."""
-    name, counts = _counts(results)
+    name, counts = main_counts(results)
     rows = _levels(results)
     labels = [f"{name}@{_least(counts)}"]
     labels += [
@@ -79,7 +78,7 @@ def few_and_others(results: Results) -> pd.DataFrame:
 
 def kept(results: Results) -> str:
     """Return whose throughput falls most and least from few connections to many, over the blocks that have both."""
-    name, counts = _counts(results)
+    name, counts = main_counts(results)
     few_count = _least(counts)
     if not counts or few_count == counts[-1]:
         return ""
@@ -95,13 +94,13 @@ def kept(results: Results) -> str:
 def per_connection(results: Results) -> str:
     """Return the least and the largest memory of one more connection."""
     rows = memory_per_connection(results.usage)
-    name, _ = _counts(results)
+    name, _ = main_counts(results)
     rows = rows[(rows["name"] == name) & rows["system"].isin(without_control(results.cells)["system"])]
     rows = rows.sort_values("per_connection_bytes", kind="stable")
     if rows.empty:
         return ""
     least, most = (
-        known(row["per_connection_bytes"], row["per_connection_low_bytes"], row["per_connection_high_bytes"], _KB)
+        known(row["per_connection_bytes"], row["per_connection_low_bytes"], row["per_connection_high_bytes"], SIZES)
         for row in (rows.iloc[0], rows.iloc[-1])
     )
     first = f"One more connection costs {rows['system'].iloc[0]} {least} of peak memory"
@@ -195,7 +194,7 @@ def _levels(results: Results) -> pd.DataFrame:
     return levels(without_control(measured(results.cells)))
 
 
-def _counts(results: Results) -> tuple[str, list[int]]:
+def main_counts(results: Results) -> tuple[str, list[int]]:
     """Return the first workload, and the numbers of connections at which it was measured, from few to many."""
     rows = _levels(results)
     if rows.empty:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,9 +10,9 @@ import pandas as pd
 from runners.analyse.checks.trial import OPEN_TOLERANCE
 from runners.analyse.results import Results
 from runners.analyse.usage import levels, memory_per_connection
-from runners.core.units import TIMES, amount, format_size
+from runners.core.units import SIZES, TIMES, amount, format_size
 from runners.present.connections.sentences import busy_ratio
-from runners.present.kit.decision import without_number
+from runners.present.kit.decision import estimate_cell, without_number
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Fragment, Group, TableCell, joined, table
 from runners.present.throughput.tables import launches
@@ -66,18 +65,17 @@ def _slopes(results: Results) -> Fragment:
     rows = memory_per_connection(results.usage)
     lines = []
     for row in rows[rows["system"].isin(without_control(results.cells)["system"])].to_dict("records"):
-        ends = [row[f"per_connection_{end}_bytes"] for end in ("low", "high")]
-        interval = "" if any(math.isnan(end) for end in ends) else f"{ends[0] / 1000:.1f} to {ends[1] / 1000:.1f}"
-        cells = [TableCell(f"{row['per_connection_bytes'] / 1000:.1f}", interval), TableCell(_size(row["base_bytes"]))]
+        slope = estimate_cell(row, "per_connection_bytes", SIZES)
         lines.append(
             [
                 TableCell(row["system"]),
                 TableCell(row["name"], kind="name"),
-                *cells,
+                slope,
+                TableCell(_size(row["base_bytes"])),
                 TableCell(str(row["most_connections_count"])),
             ]
         )
-    heads = [("system", ""), ("workload", ""), ("a connection costs", "kB of peak memory, 95 % interval")]
+    heads = [("system", ""), ("workload", ""), ("a connection costs", "of peak memory, 95 % interval")]
     heads += [("without any", "intercept"), ("up to", "connections")]
     return table("Memory of one more connection: slope of the peaks, a line for each block", heads, [Group("", lines)])
 

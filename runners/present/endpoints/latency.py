@@ -8,12 +8,12 @@ import pandas as pd
 
 from runners.core.units import TIMES
 from runners.present.endpoints.tables import columns, title_of, titled
-from runners.present.kit.decision import without_number
+from runners.present.kit.decision import estimate_cell, without_number
 from runners.present.kit.frames import cell_of, measured, ordered, without_control
 from runners.present.kit.markup import Fragment, Group, TableCell, table
 from runners.present.kit.theme import Chart
 from runners.present.latency import charts
-from runners.present.throughput.tables import estimate, throughput
+from runners.present.throughput.tables import throughput
 
 
 def at_rates(cells: pd.DataFrame) -> pd.DataFrame:
@@ -90,4 +90,4 @@ def _row(closed: pd.Series | None, at_rate: pd.Series | None) -> list[TableCell]
     if at_rate["status"] != "ok":
         return [name, known, without_number(at_rate["status"]), TableCell("–"), TableCell("–")]
     achieved = TableCell(f"{at_rate['achieved_fraction']:.1%}")
-    return [name, known, achieved, *(estimate(at_rate.to_dict(), column, TIMES) for column in ("p50_s", "p99_s"))]
+    return [name, known, achieved, *(estimate_cell(at_rate.to_dict(), column, TIMES) for column in ("p50_s", "p99_s"))]

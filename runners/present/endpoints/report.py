@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from runners.analyse.results import Results
-from runners.core.records import LOWER_BOUND_LIMITS
-from runners.core.units import RATIOS, amount
 from runners.present import how_sure as certainty
 from runners.present.endpoints import charts, sentences
 from runners.present.endpoints.tables import columns, title_of
 from runners.present.kit.decision import BELOW, by_workload, decision_table as table_of
-from runners.present.kit.frames import measured, without_control
 from runners.present.kit.markup import Fragment
+from runners.present.kit.standing import Ranking
 from runners.present.kit.theme import Chart
 
 answer = sentences.answer
@@ -32,20 +30,17 @@ def decision_table(results: Results) -> Fragment:
 
 
 def message(results: Results) -> str:
-    """Return the title of the main chart: how far the servers are apart, at least and at most."""
+    """Return the title of the main chart: in which workload the leader is furthest ahead of the slowest server, and in which least."""
     spans = {}
     for label, title in columns(results.cells).items():
-        rows = without_control(measured(results.cells))
-        rows = rows[rows["workload"] == label].sort_values("throughput_rps", kind="stable")
-        if len(rows) > 1:
-            slowest, fastest = rows.iloc[0], rows.iloc[-1]
-            size = float(fastest["throughput_rps"] / slowest["throughput_rps"])
-            sign = "≥ " if fastest["bottleneck"] in LOWER_BOUND_LIMITS else ""
-            spans[title_of(results.cells, label, title)] = (size, f"{sign}{amount(size, RATIOS)}")
+        found = Ranking.of(results, label)
+        ratios = [ratio for name in (*found.ties, *found.behind) if (ratio := found.ratio(name))]
+        if ratios:
+            spans[title_of(results.cells, label, title)] = max(ratios, key=lambda ratio: ratio.value)
     if not spans:
         return "Requests per second"
-    order = sorted(spans, key=lambda title: -spans[title][0])
-    ends = [f"{spans[title][1]} on {title}" for title in dict.fromkeys((order[0], order[-1]))]
+    order = sorted(spans, key=lambda title: -spans[title].value)
+    ends = [f"{spans[title].cell.text} on {title}" for title in dict.fromkeys((order[0], order[-1]))]
     return f"From the slowest to the fastest server: {'; '.join(ends)}"
 
 

@@ -95,19 +95,24 @@ def value_cell(value: float, low: float, high: float, scale: Scale, bound: str =
     return TableCell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
 
 
+def estimate_cell(row: Mapping[Any, Any], column: str, scale: Scale, bound: str = "") -> TableCell:
+    """Return the cell of an estimate with its interval, from the columns ``…_low_unit`` and ``…_high_unit`` beside it."""
+    stem, unit = column.rsplit("_", 1)
+    low, high = (row.get(f"{stem}_{end}_{unit}", math.nan) for end in ("low", "high"))
+    return value_cell(row[column], low, high, scale, bound)
+
+
 def estimates(
     head: str, unit: str, cells: pd.DataFrame, column: str, scale: Scale, *, at_least: bool = False
 ) -> Column:
-    """Return a column of estimates with the intervals beside them: ``…_low_unit`` and ``…_high_unit``; a row of `cells` a system.
+    """Return a column of estimates with the intervals beside them; a row of `cells` a system.
 
     `at_least` : whether a value is a lower bound where the load was the limit.
     """
-    stem, ending = column.rsplit("_", 1)
     found = {}
     for row in cells.to_dict("records"):
-        low, high = (row.get(f"{stem}_{end}_{ending}", math.nan) for end in ("low", "high"))
         bound = "≥ " if at_least and row["bottleneck"] in LOWER_BOUND_LIMITS else ""
-        found[row["system"]] = value_cell(row[column], low, high, scale, bound)
+        found[row["system"]] = estimate_cell(row, column, scale, bound)
     return Column(head, unit, found)
 
 
@@ -206,9 +211,7 @@ def capacities(found: pd.DataFrame, base_workload: str) -> Column | None:
         return None
     signs = {"at least": "≥ ", "at most": "≤ "}
     cells = {
-        row["system"]: value_cell(
-            row["capacity_rps"], row["capacity_low_rps"], row["capacity_high_rps"], RATES, signs.get(row["bound"], "")
-        )
+        row["system"]: estimate_cell(row, "capacity_rps", RATES, signs.get(row["bound"], ""))
         for row in rows.to_dict("records")
     }
     return Column(

@@ -47,7 +47,7 @@ def added(results: Results, workload: str, statistic: str) -> str:
     apart = {name: _apart(results, workload, statistic, (name, least), len(order)) for name in order[1:]}
     near = [name for name, difference in apart.items() if not difference.low > 0]
     if len(near) == len(apart):
-        first = f"{title}: {what} does not tell the proxies apart: {least} adds {_signed(found[least])}"
+        first = f"{title}: the added {statistic_words(statistic)} tells no proxies apart: {least} adds {_signed(found[least])}"
         return sentence(first, f", {most} {_signed(found[most])}")
     adds = "add" if near else "adds"
     first = f"{title}: {few([least, *near])} {adds} least to {what}, {_signed(found[least])}"

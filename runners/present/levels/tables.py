@@ -13,10 +13,10 @@ from runners.analyse.results import Results
 from runners.core.parameter_values import objective
 from runners.core.records import CONTROL
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, quantity_parts
-from runners.present.kit.decision import without_number
+from runners.present.kit.decision import estimate_cell, without_number
 from runners.present.kit.frames import ordered
 from runners.present.kit.markup import Fragment, Group, TableCell, table
-from runners.present.throughput.tables import VERDICTS, estimate
+from runners.present.throughput.tables import VERDICTS
 
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
 _SHOWN = ("p50_s", "p99_s", "p99_9_s")
@@ -68,7 +68,7 @@ def _line(row: Mapping[str, Any], cost: Mapping[str, Any]) -> list[TableCell]:
     spent = [TableCell("–"), TableCell("–")]
     if cost and pd.notna(cost["cpu_per_request_s"]):
         split = f"{amount(cost['cpu_user_per_request_s'], TIMES)}, {amount(cost['cpu_system_per_request_s'], TIMES)}"
-        spent = [estimate(cost, "cpu_per_request_s", TIMES), TableCell(split)]
+        spent = [estimate_cell(cost, "cpu_per_request_s", TIMES), TableCell(split)]
     if row["status"] != "ok":
         return [
             _name(row),
@@ -79,7 +79,7 @@ def _line(row: Mapping[str, Any], cost: Mapping[str, Any]) -> list[TableCell]:
             *spent,
             TableCell("–"),
         ]
-    capacity = estimate(row, "capacity_rps", RATES, _SIGNS.get(row["bound"], ""))
+    capacity = estimate_cell(row, "capacity_rps", RATES, _SIGNS.get(row["bound"], ""))
     return [_name(row), capacity, *_against(row), _confirmed(row), *spent, _cpus(row)]
 
 
@@ -147,7 +147,7 @@ def _level(row: Mapping[str, Any], *, alone: bool) -> list[TableCell]:
     return [
         name,
         achieved,
-        *(estimate(row, column, TIMES) for column in _SHOWN),
-        estimate(row, "cpu_per_request_s", TIMES),
+        *(estimate_cell(row, column, TIMES) for column in _SHOWN),
+        estimate_cell(row, "cpu_per_request_s", TIMES),
         *cost,
     ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
@@ -13,7 +11,7 @@ from runners.analyse.results import Results
 from runners.core.records import LOWER_BOUND_LIMITS, percentile_column
 from runners.core.units import PERCENT, TIMES, Scale, amount, format_size
 from runners.present import how_sure as certainty
-from runners.present.kit.decision import Column, decision_table as table_of, value_cell
+from runners.present.kit.decision import Column, decision_table as table_of, estimate_cell
 from runners.present.kit.frames import BACKEND, measured, ordered, without_control
 from runners.present.kit.markup import Fragment, TableCell
 from runners.present.kit.rows import Bar, bars
@@ -51,7 +49,7 @@ def decision_table(results: Results) -> Fragment:
 
 def _cpu(results: Results, workload: str) -> Column:
     cells = _measured(results, workload)
-    found = {row["system"]: _estimate(row, "cpu_per_request", "_s", TIMES) for row in cells.to_dict("records")}
+    found = {row["system"]: estimate_cell(row, "cpu_per_request_s", TIMES) for row in cells.to_dict("records")}
     unit = sentences.unit_of(results, workload)
     return Column(f"CPU per {unit}", _at_rate(results, workload), found)
 
@@ -65,13 +63,8 @@ def _carried(results: Results, workload: str) -> Column:
     found = {}
     for row in _measured(results, workload).to_dict("records"):
         bound = "≥ " if row["bottleneck"] in (*LOWER_BOUND_LIMITS, BACKEND) else ""
-        found[row["system"]] = _estimate(row, "throughput", "_rps", PER_SECOND, bound)
+        found[row["system"]] = estimate_cell(row, "throughput_rps", PER_SECOND, bound)
     return Column("carries", sentences.load_title(results, workload), found)
-
-
-def _estimate(row: Mapping[str, Any], stem: str, unit: str, scale: Scale, bound: str = "") -> TableCell:
-    value, low, high = (float(row[f"{stem}{end}{unit}"]) for end in ("", "_low", "_high"))
-    return value_cell(value, low, high, scale, bound)
 
 
 def _added(results: Results) -> list[Column]:
@@ -82,10 +75,7 @@ def _added(results: Results) -> list[Column]:
     workload = results.fixed_rate[-1]
     frame = added_latencies(results.latencies, [workload], results.baseline)
     frame = without_control(frame[frame["statistic"] == _MEDIAN])
-    found = {
-        row["system"]: value_cell(row["added_s"], row["added_low_s"], row["added_high_s"], TIMES)
-        for row in frame.to_dict("records")
-    }
+    found = {row["system"]: estimate_cell(row, "added_s", TIMES) for row in frame.to_dict("records")}
     return [Column("p50 added", _at_rate(results, workload), found)]
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from runners.core.records import CONTROL
 from runners.core.run_manifest import BackendFacts, RelayNotes
 from runners.core.units import RATIOS, TIMES, amount, format_size, quantity_parts
-from runners.present.kit.decision import without_number
+from runners.present.kit.decision import estimate_cell, without_number
 from runners.present.kit.frames import (
     BACKEND,
     interval_words,
@@ -21,7 +21,7 @@ from runners.present.kit.frames import (
     workload_title,
 )
 from runners.present.kit.markup import Fragment, Group, TableCell, table
-from runners.present.throughput.tables import VERDICTS, estimate, launches, throughput
+from runners.present.throughput.tables import VERDICTS, launches, throughput
 
 
 def connection_costs(cells: pd.DataFrame) -> Fragment:
@@ -130,7 +130,7 @@ def _cost(row: Mapping[str, Any]) -> list[TableCell]:
     }
     return [
         TableCell(row["system"], launches(row), "muted" if row["system"] == CONTROL else ""),
-        estimate(thousand, "cpu_per_request_s", TIMES),
+        estimate_cell(thousand, "cpu_per_request_s", TIMES),
         TableCell(amount(thousand["cpu_user_per_request_s"], TIMES)),
         TableCell(amount(thousand["cpu_system_per_request_s"], TIMES)),
         TableCell("–" if pd.isna(row["rss_peak_bytes"]) else format_size(row["rss_peak_bytes"])),

@@ -12,9 +12,9 @@ from runners.analyse.results import Results
 from runners.analyse.scaling import Scaling
 from runners.core.records import CONTROL, Interval
 from runners.core.units import PERCENT, RATES, RATIOS, TIMES, amount, quantity_parts
-from runners.present.kit.decision import without_number
+from runners.present.kit.decision import estimate_cell, without_number
 from runners.present.kit.markup import Fragment, Group, TableCell, joined, table
-from runners.present.throughput.tables import estimate, launches
+from runners.present.throughput.tables import launches
 
 _SIGNS = {"at least": "≥ ", "at most": "≤ ", "unknown": "? "}
 
@@ -75,9 +75,9 @@ def _grown(row: Mapping[str, Any]) -> list[TableCell]:
     return [
         *_head(row),
         TableCell(f"{row['threads_count']:.0f}"),
-        estimate(row, "throughput_rps", RATES, "≥ " if row["limited"] else ""),
-        estimate(row, "speedup_ratio", RATIOS, sign),
-        estimate(row, "efficiency_ratio", PERCENT, sign),
+        estimate_cell(row, "throughput_rps", RATES, "≥ " if row["limited"] else ""),
+        estimate_cell(row, "speedup_ratio", RATIOS, sign),
+        estimate_cell(row, "efficiency_ratio", PERCENT, sign),
         _busy(row),
     ]
 
@@ -96,9 +96,9 @@ def _cost(row: Mapping[str, Any]) -> list[TableCell]:
     return [
         *_head(row),
         offered,
-        estimate(row, "cpu_per_request_s", TIMES),
+        estimate_cell(row, "cpu_per_request_s", TIMES),
         TableCell(split),
-        estimate(row, "cost_ratio", RATIOS),
+        estimate_cell(row, "cost_ratio", RATIOS),
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import pandas as pd
 
 from runners.core.records import CONTROL, LOWER_BOUND_LIMITS, PERCENTILES, percentile_column
 from runners.core.units import RATES, RATIOS, TIMES, amount, format_size, quantity_parts
-from runners.present.kit.decision import without_number
+from runners.present.kit.decision import estimate_cell, without_number
 from runners.present.kit.frames import cell_of, ordered, workload_title
 from runners.present.kit.markup import Fragment, Group, TableCell, dotted_facts, joined, table
 from runners.present.sessions import blocks
@@ -84,8 +83,8 @@ def _cost(row: Mapping[str, Any]) -> list[TableCell]:
         return [_system(row), without_number(row["status"]), *[TableCell("–")] * (len(_COST_HEADS) - 2)]
     return [
         _system(row),
-        estimate(row, "throughput_rps", RATES, _at_least(row)),
-        estimate(row, "cpu_per_request_s", TIMES),
+        estimate_cell(row, "throughput_rps", RATES, _at_least(row)),
+        estimate_cell(row, "cpu_per_request_s", TIMES),
         TableCell(format_size(row["rss_peak_bytes"])),
         TableCell(
             "–" if pd.isna(row["errors_count"]) else f"{int(row['errors_count'])}",
@@ -97,7 +96,7 @@ def _cost(row: Mapping[str, Any]) -> list[TableCell]:
 
 def throughput(row: Mapping[str, Any]) -> TableCell:
     """The throughput of a cell with its interval, its bound, and n: launches used of launches made."""
-    shown = estimate(row, "throughput_rps", RATES, _at_least(row))
+    shown = estimate_cell(row, "throughput_rps", RATES, _at_least(row))
     return TableCell(shown.text, "; ".join(filter(None, [shown.note, launches(row)])))
 
 
@@ -113,18 +112,8 @@ def launches(row: Mapping[str, Any]) -> str:
 def _times(row: Mapping[str, Any]) -> list[TableCell]:
     if row["status"] != "ok":
         return [_system(row), *[TableCell("–")] * (len(_TIME_HEADS) - 1)]
-    percentiles = (estimate(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES)
+    percentiles = (estimate_cell(row, percentile_column(percentile), TIMES) for percentile in PERCENTILES)
     return [_system(row), *percentiles, TableCell(amount(row["max_s"], TIMES))]
-
-
-def estimate(row: Mapping[str, Any], column: str, scale: Any, bound: str = "") -> TableCell:  # noqa: ANN401  (a Scale)
-    """A cell's estimate with its interval, from the columns ``…_low_unit`` and ``…_high_unit`` beside it."""
-    stem, unit = column.rsplit("_", 1)
-    value, low, high = row[column], row.get(f"{stem}_low_{unit}", math.nan), row.get(f"{stem}_high_{unit}", math.nan)
-    if pd.isna(value):
-        return TableCell("–", "no number", "muted")
-    text, interval = quantity_parts(value, low, high, scale)
-    return TableCell(bound + text.replace(" requests/s", "").replace("requests/s", "/s"), interval)
 
 
 def _published(published: pd.DataFrame, row: Mapping[str, Any], *, with_source: bool) -> TableCell:
