@@ -86,6 +86,6 @@ def test_its_report_says_first_what_is_decided_since_which_revision(compared):
 def test_its_report_has_no_question_that_was_not_measured(compared):
     _, report = compared
     html = (report / "report.html").read_text()
-    assert "What decoding leaves" not in html
+    assert "What JSON leaves" not in html
     assert "What does tuning buy?" not in html
     assert "Traceback" not in html

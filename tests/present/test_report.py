@@ -230,3 +230,16 @@ def test_a_second_load_generator_s_opinion_of_a_workload_is_no_workload_of_its_o
         cells = SAMPLE.cells.copy()
         cells.loc[cells["workload"] == second, list(labelled(label))] = list(labelled(label).values())
         assert (label in workloads_of(replace(SAMPLE, cells=cells))) == ranks
+
+
+def test_of_one_published_ratio_its_direction_is_said():
+    run = make_sample()
+    rows = run.published[run.published["system"] != "drogon+yyjson"].copy()
+    same, turned = (
+        replace(run, published=rows),
+        replace(run, published=rows.assign(throughput_rps=-rows["throughput_rps"])),
+    )
+    said_of = "Published on another machine: the one ratio to the leader that is decided here has {} direction."
+    assert report.published(same) == [said_of.format("the same")]
+    assert report.published(turned) == [said_of.format("another")]
+    assert report.published(replace(run, published=rows[:0])) == []

@@ -152,17 +152,17 @@ def _cpu_panel(ax: Axes, cells: pd.DataFrame, style_of: Mapping[str, Style], end
 
 @themed
 def share_of_floor(shares: pd.DataFrame, cells: pd.DataFrame) -> Chart | None:
-    """Decode throughput as a share of what the same server does when it reads the same body and decodes nothing; None without that."""
+    """Throughput with JSON as a share of that of the same server when it reads the same body and decodes nothing; None without that."""
     if shares.empty:
         return None
     workloads = ordered(shares["workload"])
     chart, axes = panels(
         [workload_title(cells, workload) for workload in workloads],
         [int((shares["workload"] == workload).sum()) for workload in workloads],
-        title="What decoding leaves of a server's throughput",
+        title="What JSON leaves of a server's throughput",
         caption="100 %, the line: the same server reads the same body and decodes nothing. Whiskers: 95 % interval. "
         "Hollow: the load was the limit.",
-        description="Dot chart of decode throughput as a share of the same server's throughput without decoding, "
+        description="Dot chart of the throughput as a share of the same server's throughput without decoding, "
         f"for {systems_in(shares)}.",
     )
     end = 1.05 * max(1.0, axis_end(shares["share_ratio"], shares["share_high_ratio"]))

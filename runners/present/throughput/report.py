@@ -226,13 +226,12 @@ def published(results: Results) -> list[str]:
                 if a is not None and b is not None and row["verdict"] in ("slower", "faster"):
                     decided += 1
                     same += (row["verdict"] == "faster") == (a["throughput_rps"] > b["throughput_rps"])
-    return (
-        [
-            f"Published on another machine: {same} of {decided} ratios to the leader that are decided here have the same direction."
-        ]
-        if decided
-        else []
-    )
+    if not decided:
+        return []
+    compared = f"{same} of {decided} ratios to the leader that are decided here have the same direction"
+    if decided == 1:
+        compared = f"the one ratio to the leader that is decided here has {'the same' if same else 'another'} direction"
+    return [f"Published on another machine: {compared}."]
 
 
 def conclusions(results: Results) -> list[str]:
