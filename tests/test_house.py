@@ -148,7 +148,7 @@ def types_of(source: str) -> list[str]:
             found.append(node.name)
         elif (
             isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Subscript)
+            and isinstance(node.value, ast.Subscript | ast.BinOp)
             and isinstance(node.targets[0], ast.Name)
         ):
             name = node.targets[0].id
@@ -162,9 +162,7 @@ def test_each_type_has_a_name_of_its_own():
 
 
 def test_classes_and_type_aliases_are_found():
-    source = (
-        'class Cell: ...\nVerdict = Literal["a"]\nRow = dict[str, float]\nLEAST = VALUES[0]\nModel = TypeVar("Model")\n'
-    )
+    source = 'class Cell: ...\nVerdict = Literal["a"]\nRow = str | None\nLEAST = VALUES[0]\nModel = TypeVar("Model")\n'
     assert types_of(source) == ["Cell", "Verdict", "Row"]
 
 

@@ -11,6 +11,7 @@ from typing import Literal, cast
 from runners.contract.conformance import Probe
 from runners.core.errors import WrkbookError
 from runners.core.load import Load
+from runners.core.records import Workload
 from runners.core.sample import ProcessMemory, Role
 from runners.core.trial_record import WindowKind, WindowRecord
 from runners.hosts.inspection import ensure_same_version, version_here
@@ -182,16 +183,9 @@ class HostRoles(Stations):
         remote = cast("RemoteServer", process)
         return self.at(remote.host, Station.memory, remote.launch.number)
 
-    def respond(
-        self,
-        url: str,
-        service: ServedWorkload,
-        body: bytes | None,
-        parameters: Mapping[str, str] | None,
-        count: int | None,
-    ) -> Probe:
+    def respond(self, url: str, service: ServedWorkload, body: bytes | None, workload: Workload) -> Probe:
         """Send a good request from the load generator's host, and compare the response with the contract."""
-        return self.at(self.places["generator"], Station.respond, url, service, body, parameters, count)
+        return self.at(self.places["generator"], Station.respond, url, service, body, workload)
 
     def missing_ports(self, port: int, connections: int) -> str:
         """Wait until the load generator finds a port for each connection; return why it does not, or an empty text."""

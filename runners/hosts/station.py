@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 from runners.contract.conformance import Probe, quick_check
+from runners.contract.runner import path_parameters
 from runners.core.errors import WrkbookError
 from runners.core.load import Load
 from runners.core.project import MEASURING, try_lock
+from runners.core.records import Workload
 from runners.core.run_manifest import MachineSurvey
 from runners.core.sample import ProcessMemory, Role
 from runners.core.trial_record import WindowRecord
@@ -172,16 +174,9 @@ class Station:
         """Wait until the load generator finds a port for each connection; see :func:`wait_for_ports`."""
         return wait_for_ports(port, connections)
 
-    def respond(
-        self,
-        url: str,
-        service: ServedWorkload,
-        body: bytes | None,
-        parameters: Mapping[str, str] | None,
-        count: int | None,
-    ) -> Probe:
+    def respond(self, url: str, service: ServedWorkload, body: bytes | None, workload: Workload) -> Probe:
         """Send a good request and compare the response with the contract."""
-        return quick_check(url, service, body, parameters, count)
+        return quick_check(url, service, body, path_parameters(workload), workload.count)
 
     def ensure_cpus(self) -> None:
         """Ensure that the planned CPUs are there."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 from runners.contract.conformance import Probe, quick_check
+from runners.contract.runner import path_parameters
 from runners.core.load import Load
+from runners.core.records import Workload
 from runners.core.sample import ProcessMemory
 from runners.core.trial_record import WindowKind, WindowRecord
 from runners.machine.pinning_plan import PinningPlan
@@ -60,14 +62,7 @@ class Roles(Protocol):
     def memory(self, process: Launched) -> ProcessMemory:
         """Return what the processes of a server hold at this moment."""
 
-    def respond(
-        self,
-        url: str,
-        service: ServedWorkload,
-        body: bytes | None,
-        parameters: Mapping[str, str] | None,
-        count: int | None,
-    ) -> Probe:
+    def respond(self, url: str, service: ServedWorkload, body: bytes | None, workload: Workload) -> Probe:
         """Send a good request from where the load will come from, and compare the response with the contract."""
 
     def missing_ports(self, port: int, connections: int) -> str:
@@ -101,16 +96,9 @@ class OneMachine:
         """Return what the processes of a server hold at this moment."""
         return memory(cast("OnThisMachine", process).pids)
 
-    def respond(
-        self,
-        url: str,
-        service: ServedWorkload,
-        body: bytes | None,
-        parameters: Mapping[str, str] | None,
-        count: int | None,
-    ) -> Probe:
+    def respond(self, url: str, service: ServedWorkload, body: bytes | None, workload: Workload) -> Probe:
         """Send a good request and compare the response with the contract."""
-        return quick_check(url, service, body, parameters, count)
+        return quick_check(url, service, body, path_parameters(workload), workload.count)
 
     def missing_ports(self, port: int, connections: int) -> str:
         """Wait until the load generator finds a port for each connection; return why it does not, or an empty text."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from runners.contract.runner import contract_request, path_parameters
+from runners.contract.runner import contract_request
 from runners.core.load import GeneratorError, Load
 from runners.core.parameter_values import objectives
 from runners.core.records import SEARCH_KINDS, SEARCH_WINDOW, WARM_UP_KINDS, System, Workload
@@ -60,9 +60,7 @@ class Trial:
         if not self.ready:
             return
         workload, url = self.cell.workload, self.process.url_of(self.request.tls)
-        probe = settings.roles.respond(
-            url, self.service, self.request.posted, path_parameters(workload), workload.count
-        )
+        probe = settings.roles.respond(url, self.service, self.request.posted, workload)
         found = Verification(
             response_bytes=probe.response_bytes, body_bytes=probe.body_bytes, difference=probe.difference
         )

@@ -17,7 +17,7 @@ from runners.stats import histograms
 CONFIDENCE = 0.95
 
 Floats = NDArray[np.float64]
-Launches = Sequence[float] | NDArray[np.floating[Any]]
+LaunchValues = Sequence[float] | NDArray[np.floating[Any]]
 UNKNOWN = Interval(math.nan, math.nan, math.nan)
 
 HALF_A_MICROSECOND = 0.5
@@ -49,7 +49,7 @@ def critical_value(systems_count: int, freedom: float) -> float:
     return float(special.stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2 / pairs_count))
 
 
-def mean_interval(values: Launches, systems_count: int = 2) -> Interval:
+def mean_interval(values: LaunchValues, systems_count: int = 2) -> Interval:
     """Return the mean with its 95 % interval; NaN ends for fewer than two values.
 
     Parameters
@@ -67,7 +67,7 @@ def mean_interval(values: Launches, systems_count: int = 2) -> Interval:
     return Interval(mean, mean - arm, mean + arm)
 
 
-def geometric_mean_interval(launches: Launches) -> Interval:
+def geometric_mean_interval(launches: LaunchValues) -> Interval:
     """Return the geometric mean over launches with its 95 % interval, in the unit of the input.
 
     Raises
@@ -79,7 +79,7 @@ def geometric_mean_interval(launches: Launches) -> Interval:
 
 
 def compare(
-    first: Launches, second: Launches, *, kind: Literal["ratio", "difference"] = "ratio", systems_count: int = 2
+    first: LaunchValues, second: LaunchValues, *, kind: Literal["ratio", "difference"] = "ratio", systems_count: int = 2
 ) -> Comparison:
     """Compare two systems block by block, which cancels what a block did to both.
 
@@ -106,7 +106,7 @@ def compare(
     return Comparison(_exponential(interval) if kind == "ratio" else interval, p_value, len(apart))
 
 
-def compare_unpaired(first: Launches, second: Launches) -> Comparison:
+def compare_unpaired(first: LaunchValues, second: LaunchValues) -> Comparison:
     """Compare two geometric means without common blocks: drift between them is part of the ratio.
 
     The standard error is √(se₁² + se₂²); t has the degrees of freedom of Welch (Biometrika 34, 1947) and Satterthwaite
@@ -175,14 +175,14 @@ def p_value_of(mean: float, standard_error: float, freedom: float) -> float:
     return float(2 * special.stdtr(freedom, -abs(mean) / standard_error))
 
 
-def _finite(values: Launches) -> Floats:
+def _finite(values: LaunchValues) -> Floats:
     known = np.asarray(values, dtype=np.float64)
     if np.isinf(known).any():
         raise ValueError("a measurement is infinite")
     return known
 
 
-def _logarithms(values: Launches) -> Floats:
+def _logarithms(values: LaunchValues) -> Floats:
     known = _finite(values)
     if (known <= 0).any():
         raise ValueError("a measurement is not positive: it has no geometric mean, and its trial should be void")

@@ -22,7 +22,7 @@
 namespace {
 
 // Larger than the contract's limit: Drogon closes the connection on what is beyond its own, with a response that has no
-// headers. Bodies up to this size are read to their end; the handlers refuse what is over the limit.
+// headers. Bodies up to this size are read to their end and reach the handlers.
 constexpr size_t kMaxBodyRead = size_t{16} << 20;
 
 constexpr size_t kIdleSeconds = 120;

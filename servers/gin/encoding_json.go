@@ -8,7 +8,7 @@ import (
 	"shared/batch"
 )
 
-// ginResponder is what one request needs, kept for the next.
+// ginResponder is a responder with what gin's own binding reads from.
 type ginResponder struct {
 	batch.Responder
 	context *gin.Context // of the present request

@@ -12,7 +12,7 @@ from runners.analyse.usage import levels, memory_per_connection
 from runners.core.load import ERRORS_TOLERANCE
 from runners.core.units import SIZES, Scale, amount
 from runners.present.kit.frames import measured, ordered, without_control
-from runners.present.kit.standing import Ranking, lead, rate
+from runners.present.kit.ranking import Ranking, lead, rate
 from runners.present.kit.wording import at_most, changes, few, known, sentence
 
 # Fewer connections than this had a request under way: the others wait for a response that does not come.

@@ -9,7 +9,7 @@ import pandas as pd
 
 from runners.analyse.results import Results
 from runners.present.endpoints.tables import columns, title_of
-from runners.present.kit.standing import Ranking
+from runners.present.kit.ranking import Ranking
 
 
 @dataclass(frozen=True)

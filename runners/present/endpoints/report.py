@@ -8,7 +8,7 @@ from runners.present.endpoints import charts, sentences
 from runners.present.endpoints.tables import columns, title_of
 from runners.present.kit.decision import BELOW, by_workload, decision_table as table_of
 from runners.present.kit.markup import Fragment
-from runners.present.kit.standing import Ranking
+from runners.present.kit.ranking import Ranking
 from runners.present.kit.theme import Chart
 
 answer = sentences.answer

@@ -25,7 +25,7 @@ from runners.present.endpoints.tables import (
     spread,
 )
 from runners.present.kit.frames import cell_of, measured, ordered, without_control, without_rate
-from runners.present.kit.standing import lead
+from runners.present.kit.ranking import lead
 from runners.present.kit.wording import at_most, changes, factor, few, known, sentence
 from runners.stats.estimates import ratio_of
 

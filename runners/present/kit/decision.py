@@ -19,7 +19,7 @@ from runners.core.run_manifest import BackendFacts
 from runners.core.units import RATES, Scale, amount, format_size, quantity_parts, shortened
 from runners.present.kit.frames import BACKEND, backend_name, limit, measured, ordered, without_control
 from runners.present.kit.markup import Fragment, Group, TableCell, joined, table
-from runners.present.kit.standing import Ranking
+from runners.present.kit.ranking import Ranking
 from runners.present.kit.wording import PER_SECOND
 
 LEADERS = "Leader, or tied with it"

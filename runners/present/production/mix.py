@@ -8,7 +8,7 @@ from runners.core.units import listing
 from runners.core.workloads import WORKLOADS
 from runners.present.kit.frames import measured, ordered, without_control
 from runners.present.kit.markup import Fragment, Group, TableCell, table
-from runners.present.kit.standing import Ranking, lead
+from runners.present.kit.ranking import Ranking, lead
 
 
 def labels(results: Results) -> list[str]:

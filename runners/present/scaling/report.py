@@ -15,7 +15,7 @@ from runners.present.how_sure import how_sure as how_sure_of
 from runners.present.kit.decision import Column, behind, decision_table as table_of, estimates, launches
 from runners.present.kit.frames import ordered, without_control
 from runners.present.kit.markup import Fragment
-from runners.present.kit.standing import Ranking
+from runners.present.kit.ranking import Ranking
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import MOST_CONCLUSIONS, PER_SECOND
 from runners.present.scaling import charts, sentences

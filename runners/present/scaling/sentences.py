@@ -12,7 +12,7 @@ from runners.analyse.results import Results
 from runners.analyse.scaling import Scaling
 from runners.core.units import PERCENT, RATES, RATIOS, quantity, shortlist
 from runners.present.kit.frames import ordered, without_control
-from runners.present.kit.standing import Ranking, lead
+from runners.present.kit.ranking import Ranking, lead
 from runners.present.kit.wording import sentence
 from runners.stats.scalability import LEAST_COUNTS, Scalability, cpu_counts
 

@@ -30,7 +30,7 @@ from runners.present.kit.frames import (
     workload_title,
 )
 from runners.present.kit.markup import Fragment, joined
-from runners.present.kit.standing import Ranking, rate
+from runners.present.kit.ranking import Ranking, rate
 from runners.present.kit.theme import Chart
 from runners.present.kit.wording import MOST_CONCLUSIONS, few
 from runners.present.throughput import charts, revision, tuning

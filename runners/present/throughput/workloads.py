@@ -15,7 +15,7 @@ from runners.present.kit.frames import (
     share_bound,
     workload_title,
 )
-from runners.present.kit.standing import Ranking
+from runners.present.kit.ranking import Ranking
 
 LIMIT = "the load was the limit"
 _WIDE_PERCENT = 2.0

@@ -15,7 +15,7 @@ type Codec interface {
 	Encode() ([]byte, error)
 }
 
-// Responder is what one request needs, kept for the next.
+// Responder makes the response to a batch. It keeps its buffers from one request to the next.
 type Responder struct {
 	Codec Codec
 	body  []byte

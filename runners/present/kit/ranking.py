@@ -1,4 +1,4 @@
-"""The standing in a workload: the leader, those not told apart from it, those behind it, and the words for that."""
+"""The ranking of the systems of a workload: the leader, those not told apart from it, those behind it, and the words for that."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Ranking:
 
     @classmethod
     def of(cls, results: Results, workload: str) -> Ranking:
-        """Return the standing in one workload."""
+        """Return the ranking of one workload's systems."""
         cells = results.cells
         own = without_control(measured(cells))
         own = own[own["workload"] == workload].sort_values("throughput_rps", ascending=False, kind="stable")
