@@ -69,6 +69,12 @@ def format_seconds(seconds: float) -> str:
     return format_duration(max(1, round(seconds)))
 
 
+def format_roughly(seconds: float) -> str:
+    """Format a long duration in whole minutes: ``32 min``, ``2 h 5 min``; one below 90 s in seconds."""
+    hours, minutes = divmod(max(1, round(seconds / 60)), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min" if seconds >= 90 else format_seconds(seconds)
+
+
 def format_size(size_bytes: float) -> str:
     """Format a size in binary units: ``9 B``, ``5.2 KiB``, ``1.13 GiB``."""
     if math.isnan(size_bytes):

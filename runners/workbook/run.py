@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from runners.core.errors import WrkbookError
-from runners.core.parameters import PROFILES, changed_parameters
+from runners.core.parameters import PROFILES, Parameters, changed_parameters
 from runners.core.project import COMPARING, PROCESSED, experiments
 from runners.core.summaries import ComparisonSummary, RunSummary
-from runners.core.units import format_duration, format_seconds, system_title
+from runners.core.units import format_duration, format_roughly, system_title
 from runners.experiments.plan import check_run
 from runners.measure.conformance import full_image
 from runners.store.ledger import Run, new_run_id
@@ -24,6 +24,7 @@ from runners.store.runs import comparison_folder, processed_folder, read_compari
 from runners.systems.catalogue import Catalogue
 from runners.systems.revisions import commit_of, export
 from runners.workbook.execute import execute
+from runners.workbook.expected_time import expected_s
 from runners.workbook.up_to_date import is_up_to_date, note_made, present_state
 
 # So many notebooks share the budget of a profile: those that run where none is named.
@@ -97,26 +98,31 @@ def run(
     run_id = parameters[0].run_id or new_run_id(parameters[0].profile)
     if set(names) == set(experiments()):
         full_image(Catalogue()).ensure()  # once, in the place of one that grows with each notebook
-    left, reports, started = shared, [], time.monotonic()
+    left, reports = shared, list[Report]()
     for place, name in enumerate(names):
-        rest_s = (time.monotonic() - started) / place * (len(names) - place) if place else 0.0
-        rest = f"; at the pace so far, this and the rest take about {format_seconds(rest_s)}" if place else ""
+        limits: dict[str, float] = {}
+        # One notebook alone has the time of its own profile.
+        if given_minutes or len(names) > 1:
+            limits["budget_minutes"] = left / (len(names) - place)
+        if not given_minutes and len(names) > 1:
+            limits["min_blocks"] = parameters[place].effective_profile.min_blocks
+        rest = _time_of(names[place:], parameters[place].model_copy(update=limits)) if len(names) > 1 else ""
         print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}{rest}", file=sys.stderr, flush=True)
         known = Run(name, run_id)
         before = _measured_minutes(known)
-        given = {**values, "run_id": run_id}
-        # One notebook alone has the time of its own profile.
-        if given_minutes or len(names) > 1:
-            given["budget_minutes"] = left / (len(names) - place)
-        if not given_minutes and len(names) > 1:
-            given["min_blocks"] = parameters[place].effective_profile.min_blocks
         try:
-            reports.append(_execute(known, given))
+            reports.append(_execute(known, {**values, "run_id": run_id, **limits}))
         except KeyboardInterrupt as error:
             raise Interrupted(run_id, names[place:]) from error
         left = max(0.1, left - (_measured_minutes(known) - before))
         finished(reports[-1])
     return reports
+
+
+def _time_of(names: Sequence[str], parameters: Parameters) -> str:
+    """Say how long these notebooks will take to measure."""
+    said = "this and the rest take" if len(names) > 1 else "this takes"
+    return f"; {said} about {format_roughly(expected_s(names, parameters))}"
 
 
 def outdated(found: Sequence[Run], up_to_date: Callable[[Report], None]) -> Iterator[Run]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from runners.core.errors import WrkbookError
 from runners.core.status_line import StatusLine
-from runners.core.units import format_duration
+from runners.core.units import format_roughly
 from runners.experiments.plan import check_run
 from runners.store.ledger import Run, new_run_id
 from runners.store.runs import COMPLETE, state
@@ -124,19 +124,12 @@ def _wait(until: datetime, number: int, series: Series, took_s: float) -> None:
         while (left_s := (until - _now()).total_seconds()) > 0:
             ends = until + timedelta(seconds=(series.count - number) * series.every_s + took_s)
             text = (
-                f"Session {number} of {series.count} begins at {until.astimezone():%H:%M}, in {_rough(left_s)}; "
-                f"the series ends at about {ends.astimezone():%H:%M}, in {_rough((ends - _now()).total_seconds())}"
+                f"Session {number} of {series.count} begins at {until.astimezone():%H:%M}, in {format_roughly(left_s)}; "
+                f"the series ends at about {ends.astimezone():%H:%M}, in {format_roughly((ends - _now()).total_seconds())}"
             )
             say(text)
             say = status.show
             time.sleep(min(left_s, _STEP_S))
-
-
-def _rough(seconds: float) -> str:
-    """Return a duration in minutes and hours: ``32 min``, ``2 h 5 min``."""
-    minutes = max(1, round(seconds / 60))
-    hours, rest = divmod(minutes, 60)
-    return f"{hours} h {rest} min" if hours else f"{minutes} min" if seconds >= 90 else format_duration(round(seconds))
 
 
 def _now() -> datetime:

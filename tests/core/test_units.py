@@ -14,6 +14,7 @@ from runners.core.units import (
     decimals,
     format_duration,
     format_half_width,
+    format_roughly,
     format_seconds,
     format_size,
     listing,
@@ -80,6 +81,14 @@ def test_what_is_no_size_is_refused_by_name(text):
 )  # fmt: skip
 def test_durations_are_shown_with_three_digits(seconds, text):
     assert format_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 s"), (89.4, "89 s"), (90.0, "2 min"), (1920.0, "32 min"), (3599.0, "1 h 0 min"), (7520.0, "2 h 5 min")],
+)
+def test_long_durations_are_shown_in_whole_minutes(seconds, text):
+    assert format_roughly(seconds) == text
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """What `run` says when it is interrupted."""
 
-import itertools
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -59,16 +57,32 @@ def test_a_notebook_gets_only_what_is_not_its_own_default(monkeypatch):
     assert injected == {"02-json-decode": {"connections": 40, "run_id": "r1", "budget_minutes": 5.0}}
 
 
-def test_from_the_second_notebook_on_the_time_that_is_left_for_all_is_what_each_took_before(monkeypatch, capsys):
-    now = itertools.count(0, 420.0)
-    monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: next(now)))
+@pytest.mark.parametrize(
+    ("budget_minutes", "sure_blocks"),
+    [(0.0, PROFILES["standard"].min_blocks), (PROFILES["standard"].budget_minutes, 1)],
+)
+def test_several_notebooks_begin_with_the_time_that_they_take(budget_minutes, sure_blocks, monkeypatch, capsys):
+    expected = []
+    monkeypatch.setattr(running, "expected_s", lambda *given: expected.append(given) or 2520.0 * len(given[0]))
     monkeypatch.setattr(running, "_execute", lambda *_: "report")
-    running.run(NAMES, {"run_id": "r1"}, 0.0)
+    running.run(NAMES, {"run_id": "r1"}, budget_minutes)
     said = [line.partition("run r1")[2] for line in capsys.readouterr().err.splitlines() if "run r1" in line]
     assert said == [
-        "",
-        *(f"; at the pace so far, this and the rest take about {minutes} min 0 s" for minutes in (14, 7)),
+        "; this and the rest take about 2 h 6 min",
+        "; this and the rest take about 1 h 24 min",
+        "; this takes about 42 min",
     ]
+    assert [names for names, _ in expected] == [NAMES, NAMES[1:], NAMES[2:]]
+    limits = [parameters.effective_profile for _, parameters in expected]
+    # Nothing is measured here, so all time is left.
+    assert [each.budget_minutes for each in limits] == [5.0, 7.5, 15.0]
+    assert {each.sure_blocks for each in limits} == {sure_blocks}
+
+
+def test_one_notebook_alone_begins_without_a_time_which_its_status_line_says(monkeypatch, capsys):
+    monkeypatch.setattr(running, "_execute", lambda *_: "report")
+    running.run(NAMES[:1], {"run_id": "r1"}, 0.0)
+    assert capsys.readouterr().err == "\n01-ping (1 of 1), run r1\n"
 
 
 def test_a_report_exports_the_revision_that_its_plan_names_again(project, tmp_path, monkeypatch):  # noqa: F811
