@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,7 +106,8 @@ def run(
             limits["budget_minutes"] = left / (len(names) - place)
         if not given_minutes and len(names) > 1:
             limits["min_blocks"] = parameters[place].effective_profile.min_blocks
-        rest = _time_of(names[place:], parameters[place].model_copy(update=limits)) if len(names) > 1 else ""
+        limited, systems = parameters[place].model_copy(update=limits), values.get("systems", ())
+        rest = _time_of(names[place:], limited, systems) if len(names) > 1 else ""
         print(f"\n{name} ({place + 1} of {len(names)}), run {run_id}{rest}", file=sys.stderr, flush=True)
         known = Run(name, run_id)
         before = _measured_minutes(known)
@@ -119,10 +120,10 @@ def run(
     return reports
 
 
-def _time_of(names: Sequence[str], parameters: Parameters) -> str:
-    """Say how long these notebooks will take to measure."""
+def _time_of(names: Sequence[str], parameters: Parameters, systems: Collection[str]) -> str:
+    """Say how long these notebooks will take to measure; `systems` are those that the user names."""
     said = "this and the rest take" if len(names) > 1 else "this takes"
-    return f"; {said} about {format_roughly(expected_s(names, parameters))}"
+    return f"; {said} about {format_roughly(expected_s(names, parameters, systems))}"
 
 
 def outdated(found: Sequence[Run], up_to_date: Callable[[Report], None]) -> Iterator[Run]:

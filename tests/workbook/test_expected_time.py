@@ -9,7 +9,14 @@ from runners.workbook.expected_time import expected_s
 
 
 def summary(started_at, measured_s, blocks_count, profile="standard"):
-    return {"started_at": started_at, "measured_s": measured_s, "blocks_count": blocks_count, "profile": profile}
+    cells = [{"system": name, "workload": "ping"} for name in ("gin", "drogon", "axum", "beast", "control")]
+    return {
+        "started_at": started_at,
+        "measured_s": measured_s,
+        "blocks_count": blocks_count,
+        "profile": profile,
+        "cells": cells,
+    }
 
 
 LEDGER = {
@@ -49,6 +56,14 @@ def test_a_notebook_takes_no_more_than_its_largest_number_of_blocks():
 
 def test_a_block_of_a_profile_that_was_not_measured_is_as_much_longer_as_its_windows_are():
     assert expected_s(["02-json-decode"], Parameters(profile="quick")) == pytest.approx(3 * 115.0 * 1.3 / 2.3)
+
+
+@pytest.mark.parametrize(
+    ("systems", "share"),
+    [(["gin"], 0.4), (["gin", "beast"], 0.6), (["gin", "unknown"], 0.4), (["all"], 1), (["node"], 1)],
+)
+def test_a_block_of_some_systems_takes_their_share_and_that_of_the_control(systems, share):
+    assert expected_s(["01-ping"], BRIEF, systems) == pytest.approx(5 * 80.0 * share)
 
 
 def test_a_notebook_that_was_never_measured_takes_what_the_others_take():

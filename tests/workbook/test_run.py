@@ -65,18 +65,19 @@ def test_several_notebooks_begin_with_the_time_that_they_take(budget_minutes, su
     expected = []
     monkeypatch.setattr(running, "expected_s", lambda *given: expected.append(given) or 2520.0 * len(given[0]))
     monkeypatch.setattr(running, "_execute", lambda *_: "report")
-    running.run(NAMES, {"run_id": "r1"}, budget_minutes)
+    running.run(NAMES, {"run_id": "r1", "systems": ["gin"]}, budget_minutes)
     said = [line.partition("run r1")[2] for line in capsys.readouterr().err.splitlines() if "run r1" in line]
     assert said == [
         "; this and the rest take about 2 h 6 min",
         "; this and the rest take about 1 h 24 min",
         "; this takes about 42 min",
     ]
-    assert [names for names, _ in expected] == [NAMES, NAMES[1:], NAMES[2:]]
-    limits = [parameters.effective_profile for _, parameters in expected]
+    assert [names for names, *_ in expected] == [NAMES, NAMES[1:], NAMES[2:]]
+    limits = [parameters.effective_profile for _, parameters, _ in expected]
     # Nothing is measured here, so all time is left.
     assert [each.budget_minutes for each in limits] == [5.0, 7.5, 15.0]
     assert {each.sure_blocks for each in limits} == {sure_blocks}
+    assert [systems for *_, systems in expected] == 3 * [["gin"]]
 
 
 def test_one_notebook_alone_begins_without_a_time_which_its_status_line_says(monkeypatch, capsys):
@@ -124,6 +125,6 @@ def test_the_command_prints_how_an_interrupted_run_of_a_name_that_it_chose_itsel
     with pytest.raises(KeyboardInterrupt):
         commands.run(NAMES, profile="quick", parameter=["systems=gin,beast"])
     said = capsys.readouterr().err
-    run_id = said.partition("01-ping (1 of 3), run ")[2].split()[0]
+    run_id = said.partition("01-ping (1 of 3), run ")[2].partition(";")[0]
     assert f"Run {run_id} was interrupted in 02-json-decode." in said
     assert f"./wrkbook run {' '.join(NAMES[1:])} --run-id {run_id} --profile quick -p systems gin,beast" in said
