@@ -18,17 +18,19 @@ def expected_s(names: Sequence[str], parameters: Parameters, systems: Collection
     `systems` are those that the user names for all of them; without any, each has its own.
 
     Each takes its budget, but neither less than its sure blocks nor more than its largest number of them. A block is expected to take what
-    it took in the newest run of the notebook, the reference included, or where it has none, what the blocks of the others take.
+    it took in the newest run of the notebook, the reference included, or where it has none, what the blocks of the others take. 0 where
+    none of them has a run.
     """
     profile = parameters.effective_profile
     known = [_block_s(name, parameters.profile, profile, systems) for name in names]
-    usual_s = fmean(filter(None, known)) if any(known) else 0.0
+    if not any(known):
+        return 0.0
+    usual_s = fmean(filter(None, known))
     return sum(_measuring_s(block_s or usual_s, profile) for block_s in known)
 
 
 def _measuring_s(block_s: float, profile: Profile) -> float:
-    budget_s = 60 * profile.budget_minutes
-    return min(max(budget_s, profile.sure_blocks * block_s), profile.max_blocks * block_s) if block_s else budget_s
+    return min(max(60 * profile.budget_minutes, profile.sure_blocks * block_s), profile.max_blocks * block_s)
 
 
 def _block_s(name: str, profile_name: str, profile: Profile, systems: Collection[str]) -> float:

@@ -80,6 +80,13 @@ def test_several_notebooks_begin_with_the_time_that_they_take(budget_minutes, su
     assert [systems for *_, systems in expected] == 3 * [["gin"]]
 
 
+def test_notebooks_that_were_never_measured_begin_without_a_time(monkeypatch, capsys):
+    monkeypatch.setattr(running, "expected_s", lambda *_: 0.0)
+    monkeypatch.setattr(running, "_execute", lambda *_: "report")
+    running.run(NAMES[:2], {"run_id": "r1"}, 0.0)
+    assert "(1 of 2), run r1\n" in capsys.readouterr().err
+
+
 def test_one_notebook_alone_begins_without_a_time_which_its_status_line_says(monkeypatch, capsys):
     monkeypatch.setattr(running, "_execute", lambda *_: "report")
     running.run(NAMES[:1], {"run_id": "r1"}, 0.0)
