@@ -124,7 +124,7 @@ def _time_of(names: Sequence[str], parameters: Parameters, systems: Collection[s
     """Say how long these notebooks will take to measure, if that is known; `systems` are those that the user names."""
     seconds = expected_s(names, parameters, systems)
     said = "this and the rest take" if len(names) > 1 else "this takes"
-    return f"; {said} about {format_roughly(seconds)}" if seconds else ""
+    return f"; {said} about {format_roughly(seconds)} to measure" if seconds else ""
 
 
 def outdated(found: Sequence[Run], up_to_date: Callable[[Report], None]) -> Iterator[Run]:

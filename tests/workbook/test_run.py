@@ -1,4 +1,4 @@
-"""What `run` says when it is interrupted."""
+"""What `run` refuses before it begins, what it says of each notebook, and what when it is interrupted."""
 
 from pathlib import Path
 
@@ -68,9 +68,9 @@ def test_several_notebooks_begin_with_the_time_that_they_take(budget_minutes, su
     running.run(NAMES, {"run_id": "r1", "systems": ["gin"]}, budget_minutes)
     said = [line.partition("run r1")[2] for line in capsys.readouterr().err.splitlines() if "run r1" in line]
     assert said == [
-        "; this and the rest take about 2 h 6 min",
-        "; this and the rest take about 1 h 24 min",
-        "; this takes about 42 min",
+        "; this and the rest take about 2 h 6 min to measure",
+        "; this and the rest take about 1 h 24 min to measure",
+        "; this takes about 42 min to measure",
     ]
     assert [names for names, *_ in expected] == [NAMES, NAMES[1:], NAMES[2:]]
     limits = [parameters.effective_profile for _, parameters, _ in expected]
